@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.evaluation.several_matches import SeveralMatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

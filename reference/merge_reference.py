@@ -19,9 +19,10 @@ from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignm
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.asked.tables import TARGET_NAME, find_source, known_tables
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.evaluation.evaluation import Evaluation, SeveralMatches
+from mergecheck.reference.evaluation.evaluation import Evaluation
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.replay import unchanged_table
+from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.expressions.names import Relation, char_columns
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries

@@ -12,7 +12,7 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.report.json import answer_json
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.case.values import decode_row
-from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.outcome import Feed, MergePath, Outcome, Rejection
 from mergecheck.reference.types.ddl import parse_schema
 

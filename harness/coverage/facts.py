@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.coverage.matches import sorts_of_matches
 from mergecheck.harness.coverage.rules import reached_rules
-from mergecheck.reference.evaluation.evaluation import MULTI_MATCH
+from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
 from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.reference.syntax.statement import Kind
 

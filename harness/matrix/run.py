@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.oracles.prepared_case import PreparedCase
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
-    from mergecheck.reference.evaluation.evaluation import SeveralMatches
+    from mergecheck.reference.evaluation.several_matches import SeveralMatches
     from mergecheck.reference.outcome import Reference
 
     Evaluate = Callable[[Case], Reference]

@@ -19,9 +19,9 @@ from mergecheck.reference.analysis.constraints import row_checks
 from mergecheck.reference.asked.tables import SOURCE_NAME
 from mergecheck.reference.case.layout import partition_indexes
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.evaluation.evaluation import MULTI_MATCH
 from mergecheck.reference.evaluation.metrics import predict_metrics
 from mergecheck.reference.evaluation.rewrite import choose_path
+from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
 from mergecheck.reference.outcome import Bound, MergePath, Rejection, Unsupported
 from mergecheck.reference.types.data_types import STRING
 

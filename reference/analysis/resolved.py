@@ -85,6 +85,11 @@ class Resolved:
         """Return the clauses of one kind, in statement order."""
         return tuple(clause for clause in self.clauses if clause.kind is kind)
 
+    def with_action(self, *actions: Action) -> list[tuple[ResolvedClause, int]]:
+        """Return the clauses with some actions, and their positions among the clauses of their kind."""
+        numbered = ((clause, index) for kind in Kind for index, clause in enumerate(self.of(kind)))
+        return [(clause, index) for clause, index in numbered if clause.action in actions]
+
     @property
     def is_insert_only(self) -> bool:
         """Whether the statement has insert clauses and no others (R-006)."""

@@ -15,7 +15,7 @@ Input: on, clauses, final_schema         ``Resolved``
 5. removed                               ``predict_metrics``
 5. written, constraints                  ``Evaluation._check_written``
 6. metrics                               ``Evaluation._metrics``, ``predict_metrics``
-6. change rows                           ``Evaluation._feed``
+6. change rows                           ``change_rows``
 6. commit                                ``Evaluation._commits``, ``predict_commit_info``
 =======================================  ====================================================================
 
@@ -24,9 +24,7 @@ DuckDB evaluates the expressions of the statement (``tables``); what follows fro
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -48,11 +46,15 @@ from mergecheck.reference.evaluation.rewrite import (
     marked_files,
     touched_files,
 )
+from mergecheck.reference.evaluation.several_matches import MULTI_MATCH, SeveralMatches, is_acted_on_twice
 from mergecheck.reference.evaluation.tables import Tables
 from mergecheck.reference.evaluation.written_rows import (
     broken_constraints,
-    failures_of,
+    change_rows,
+    check_constants,
+    check_skippable,
     num_partition_tuples,
+    row_failures,
     stored_rows,
 )
 from mergecheck.reference.outcome import MergePath, Prediction, Rejection
@@ -60,32 +62,16 @@ from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.trace import Effects, Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from duckdb import DuckDBPyConnection
 
     from mergecheck.reference.analysis.constraints import RowCheck
-    from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
+    from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.outcome import Bound, GeneratedIds
     from mergecheck.reference.queries.source_query import SourceRelation
-    from mergecheck.reference.trace import Candidate
-
-MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
-
-
-class SeveralMatches(Enum):
-    """What is made of a target row that several source rows match, beside what is allowed anyway."""
-
-    REFUSED = "refused"
-    """R-320"""
-    ONE_MAY_ACT = "one may act"
-    """not Delta's: it is an error only if clauses apply to two of the matches"""
-    ONE_MAY_UPDATE = "one may update"
-    """not Delta's: the same, and the row may be deleted several times"""
-    REFUSED_BY_MATCHED = "refused if there is a MATCHED clause"
-    """not Delta's: a statement without MATCHED clauses does nothing to a row that matches, however often"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -152,18 +138,8 @@ class Evaluation:
         if self.several_matches is SeveralMatches.REFUSED:
             return rejection, None
         prediction = self._prediction(tables, self.matches)
-        return (rejection if self._is_acted_on_twice() else prediction), None
-
-    def _is_acted_on_twice(self) -> bool:
-        """Tell if more matches of a target row act on it than ``several_matches`` allows."""
         assert self.effects is not None, "the prediction has come to it"  # noqa: S101 - tells mypy
-        clauses = self.merge.of(Kind.MATCHED)
-        acting = [c for c in self.effects.candidates[Kind.MATCHED] if c.applied is not None]
-        if self.several_matches is SeveralMatches.ONE_MAY_UPDATE:
-            num_deletes = Counter(c.rid for c in acting if clauses[c.applied].action is Action.DELETE)  # type: ignore[index] # applied is not None
-            num_actions = Counter(c.rid for c in acting)
-            return any(number > 1 and number != num_deletes[rid] for rid, number in num_actions.items())
-        return any(number > 1 for number in Counter(c.rid for c in acting).values())
+        return (rejection if is_acted_on_twice(self.merge, self.effects, self.several_matches) else prediction), None
 
     @property
     def path_a(self) -> bool:
@@ -183,7 +159,7 @@ class Evaluation:
         path = choose_path(self.merge, path_a=self.path_a, is_touched=bool(touched), marks_rows=marks_rows)
         copied = copied_rows(self.files, touched, effects) if path is MergePath.D else ()
         self._check_written(effects, copied, path, checks, tables)
-        feed = self._feed(effects)
+        feed = change_rows(effects)
         metrics = self._metrics(matches, effects, copied, feed, path)
         committed = self._commits(effects, path)
         generated_ids = predict_generated_ids(
@@ -204,26 +180,26 @@ class Evaluation:
     def _effects(self, tables: Tables, checks: Sequence[RowCheck]) -> Effects:
         """Apply the clauses, and compute the rows that are updated, deleted and inserted (R-301 to R-303)."""
         candidates = {kind: tables.candidates(kind) for kind in Kind}
-        for clause, index in self._clauses(Action.UPDATE, Action.INSERT):
+        for clause, index in self.merge.with_action(Action.UPDATE, Action.INSERT):
             tables.ask_values(clause, index)
-        self._check_constants(tables, candidates)
+        check_constants(tables, candidates)
         try:
             updated = self._new_rows(tables, Action.UPDATE)
             inserted = self._new_rows(tables, Action.INSERT)
         except duckdb.Error as error:
             rejection_of(error)  # a defect of the reference goes on as it is
-            self._check_skippable(tables)
-            raise _any_of(self._row_failures(tables, candidates, checks)) from error
+            check_skippable(tables)
+            raise _any_of(row_failures(tables, candidates, checks)) from error
         updated, inserted = (stored_rows(rows, self.merge.final_schema, checks, tables) for rows in (updated, inserted))
         deleted = (
             candidate.rid
-            for clause, index in self._clauses(Action.DELETE)
+            for clause, index in self.merge.with_action(Action.DELETE)
             for candidate in candidates[clause.kind]
             if candidate.applied == index and candidate.rid is not None
         )
         null_structs = (
             (clause.kind, index, place)
-            for clause, index in self._clauses(Action.UPDATE, Action.INSERT)
+            for clause, index in self.merge.with_action(Action.UPDATE, Action.INSERT)
             for place in tables.null_structs(clause, index)
         )
         return Effects(
@@ -236,52 +212,13 @@ class Evaluation:
             null_structs=frozenset(null_structs),
         )
 
-    def _check_constants(self, tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]]) -> None:
-        """Compute the constants of clauses that apply to no row (R-257).
-
-        Raises:
-            UnsupportedByReferenceError: if one fails: Spark may compute it before any row is read.
-        """
-        for clause, index in self._clauses(Action.UPDATE, Action.INSERT):
-            applies = any(candidate.applied == index for candidate in candidates[clause.kind])
-            if not applies and not tables.can_compute(clause.constants):
-                raise UnsupportedByReferenceError("a constant that fails, in a clause that applies to no row")
-
-    def _check_skippable(self, tables: Tables) -> None:
-        """Look for values that fail in a part that Spark may leave out (R-257).
-
-        Raises:
-            UnsupportedByReferenceError: if there is one.
-        """
-        for clause, index in self._clauses(Action.UPDATE, Action.INSERT):
-            values = [assigned.value for assigned in clause.assigned if assigned.value.skippable]
-            if not tables.can_compute(values, clause, index):
-                raise UnsupportedByReferenceError("a value that fails in a part that Spark may leave out")
-
-    def _clauses(self, *actions: Action) -> list[tuple[ResolvedClause, int]]:
-        """List the clauses with some actions, and their positions among the clauses of their kind."""
-        numbered = ((clause, index) for kind in Kind for index, clause in enumerate(self.merge.of(kind)))
-        return [(clause, index) for clause, index in numbered if clause.action in actions]
-
     def _new_rows(self, tables: Tables, action: Action) -> dict[int, Row]:
         """Compute the new rows of all clauses of an action: by rid, for INSERT by sid."""
         return {
             number: row
-            for clause, index in self._clauses(action)
+            for clause, index in self.merge.with_action(action)
             for number, row in tables.new_rows(clause, index).items()
         }
-
-    def _row_failures(
-        self, tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]], checks: Sequence[RowCheck]
-    ) -> frozenset[str]:
-        """Name the error classes of all new rows at fault; no rule says which one an executor meets first."""
-        return frozenset(
-            failure
-            for clause, index in self._clauses(Action.UPDATE, Action.INSERT)
-            for candidate in candidates[clause.kind]
-            if candidate.applied == index
-            for failure in failures_of(clause, index, candidate, tables, checks)
-        )
 
     def _check_written(
         self, effects: Effects, copied: tuple[Row, ...], path: MergePath, checks: Sequence[RowCheck], tables: Tables
@@ -310,15 +247,6 @@ class Evaluation:
             row if self.files[rid] in rewritten else effects.stored[rid] for rid, row in effects.unchanged.items()
         )
         return (*unchanged, *effects.updated.values(), *effects.inserted.values())
-
-    def _feed(self, effects: Effects) -> tuple[Row, ...]:
-        """List the change rows: one or a pair of images per affected row (R-610, R-611)."""
-        return (
-            *((*effects.old[rid], "update_preimage") for rid in effects.updated),
-            *((*row, "update_postimage") for row in effects.updated.values()),
-            *((*effects.old[rid], "delete") for rid in sorted(effects.deleted)),
-            *((*row, "insert") for row in effects.inserted.values()),
-        )
 
     def _served(self, feed: tuple[Row, ...], effects: Effects, copied: tuple[Row, ...]) -> tuple[Row, ...]:
         """List the change rows that a read gives.

@@ -1,4 +1,4 @@
-"""The rows that a merge writes: which constraints they break, why they cannot be computed, their partition tuples."""
+"""The rows that a merge writes, and change rows: constraints, values that cannot be computed, partition tuples."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.evaluation.asked_values import answers, failures
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.outcome import Bound
+from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import STRING
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolved import ResolvedClause
     from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.evaluation.tables import Tables
-    from mergecheck.reference.trace import Candidate
+    from mergecheck.reference.trace import Candidate, Effects
     from mergecheck.reference.types.data_types import Schema
 
 
@@ -56,7 +57,44 @@ def broken_constraints(
     return frozenset(check.error_class for check, count in zip(checks, counts, strict=True) if count)
 
 
-def failures_of(
+def check_constants(tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]]) -> None:
+    """Compute the constants of clauses that apply to no row (R-257).
+
+    Raises:
+        UnsupportedByReferenceError: if one fails: Spark may compute it before any row is read.
+    """
+    for clause, index in tables.merge.with_action(Action.UPDATE, Action.INSERT):
+        applies = any(candidate.applied == index for candidate in candidates[clause.kind])
+        if not applies and not tables.can_compute(clause.constants):
+            raise UnsupportedByReferenceError("a constant that fails, in a clause that applies to no row")
+
+
+def check_skippable(tables: Tables) -> None:
+    """Look for values that fail in a part that Spark may leave out (R-257).
+
+    Raises:
+        UnsupportedByReferenceError: if there is one.
+    """
+    for clause, index in tables.merge.with_action(Action.UPDATE, Action.INSERT):
+        values = [assigned.value for assigned in clause.assigned if assigned.value.skippable]
+        if not tables.can_compute(values, clause, index):
+            raise UnsupportedByReferenceError("a value that fails in a part that Spark may leave out")
+
+
+def row_failures(
+    tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]], checks: Sequence[RowCheck]
+) -> frozenset[str]:
+    """Name the error classes of all new rows at fault; no rule says which one an executor meets first."""
+    return frozenset(
+        failure
+        for clause, index in tables.merge.with_action(Action.UPDATE, Action.INSERT)
+        for candidate in candidates[clause.kind]
+        if candidate.applied == index
+        for failure in _failures_of(clause, index, candidate, tables, checks)
+    )
+
+
+def _failures_of(
     clause: ResolvedClause, index: int, candidate: Candidate, tables: Tables, checks: Sequence[RowCheck]
 ) -> frozenset[str]:
     """Name the error classes of a new row: of the values that cannot be computed, else of the constraints it breaks.
@@ -101,6 +139,16 @@ def _stored(row: Row, schema: Schema, checks: Sequence[RowCheck], tables: Tables
     if before != after - {NOT_NULL_VIOLATED}:  # Delta may write NULL into a NOT NULL column, which is a defect of it
         raise UnsupportedByReferenceError("a constraint on an empty text in a partition column (R-744)")
     return stored
+
+
+def change_rows(effects: Effects) -> tuple[Row, ...]:
+    """List the change rows: one or a pair of images per affected row (R-610, R-611)."""
+    return (
+        *((*effects.old[rid], "update_preimage") for rid in effects.updated),
+        *((*row, "update_postimage") for row in effects.updated.values()),
+        *((*effects.old[rid], "delete") for rid in sorted(effects.deleted)),
+        *((*row, "insert") for row in effects.inserted.values()),
+    )
 
 
 def num_partition_tuples(rows: Iterable[Row], target: Target) -> Bound:

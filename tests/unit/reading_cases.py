@@ -10,7 +10,7 @@ from mergecheck.harness.deviations.readings.judged import Judged
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Rejection
 
 if TYPE_CHECKING:

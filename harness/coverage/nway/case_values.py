@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.coverage.nway.dimensions import DIMENSIONS
 from mergecheck.harness.coverage.rules.evidence import evidence_of
-from mergecheck.reference.evaluation.evaluation import MULTI_MATCH, SeveralMatches
+from mergecheck.reference.evaluation.several_matches import MULTI_MATCH, SeveralMatches
 from mergecheck.reference.outcome import Rejection, Unsupported
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.coverage.matches import sorts_of_matches
 from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED
-from mergecheck.reference.evaluation.evaluation import MULTI_MATCH
+from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
 from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.reference.syntax.statement import Action, Kind
 

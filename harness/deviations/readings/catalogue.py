@@ -15,7 +15,7 @@ from mergecheck.harness.deviations.readings import (
     statements,
     tables,
 )
-from mergecheck.harness.deviations.readings.unread import nan_rows, older_decimals, skipped_files
+from mergecheck.harness.deviations.readings.unread import nan_rows, older_decimals, skipped_files, zeros
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ READINGS: Mapping[str, Reading] = {
         statements,
         generated_columns,
         nan_rows,
+        zeros,
         skipped_files,
         older_decimals,
         hidden_values,

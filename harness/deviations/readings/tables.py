@@ -13,7 +13,7 @@ from mergecheck.harness.deviations.readings.copied_rows import without_copies
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import partitions_of, without
 from mergecheck.reference.case.layout import counts_rows
-from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import Schema, StructType

@@ -49,7 +49,7 @@ from mergecheck.harness.spark.maven_jars import JarSet
 from mergecheck.harness.spark.temp_dirs import scratch_directory
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.outcome import Feed, Rejection, Unsupported
 from mergecheck.reference.types.data_types import BIGINT, STRING, Field, Schema
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case, with_copies
@@ -15,7 +15,7 @@ from mergecheck.harness.deviations.readings.judged import Judged, judged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
-from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection
 from mergecheck.reference.types.ddl import parse_schema
 
@@ -244,40 +244,6 @@ def test_a_merge_that_marks_rows_does_not_find_nan_by_a_condition_of_on(
     target = {**WITH_NAN["target"], "properties": {"delta.enableDeletionVectors": vectors}}
     case = case_of(f"{MERGE} t.id <=> s.id AND t.id > 5 {clauses}", target=target, source=WITH_NAN["source"])
     assert (READINGS[_NOT_FOUND_BY_ON].apply(judged_case(case)) is not None) is known
-
-
-@pytest.mark.parametrize(
-    ("condition", "files", "unread"),
-    [
-        ("t.v = 0.0", [[[1, "-0.0"]], [[2, 0.0]]], {1}),
-        ("t.v <=> CAST('-0.0' AS DOUBLE)", [[[1, "-0.0"]], [[2, 0.0]]], {2}),
-        ("0.0 <= t.v", [[[1, "-0.0"]], [[2, 5.0]]], {1}),
-        ("t.v <= -0.0", [[[1, "-0.0"]], [[2, 0.0]]], {2}),
-        ("t.v = 0.0", [[[1, "-0.0"], [2, 0.0]]], None),
-        ("t.v > 0.0", [[[1, "-0.0"]], [[2, 5.0]]], None),
-        ("t.v = s.v", [[[1, "-0.0"]], [[2, 0.0]]], None),
-    ],
-)
-def test_files_with_the_other_zero_are_not_read(
-    condition: str, files: list[list[list[Any]]], unread: set[int] | None
-) -> None:
-    """Their rows are as they were, whatever the clauses do; a file that holds both zeros is read."""
-    case = case_of(
-        f"{MERGE} t.id = s.id AND {condition} WHEN MATCHED THEN DELETE",
-        target={"schema": "id INT, v DOUBLE", "files": files},
-        source={"schema": "id INT, v DOUBLE", "rows": [[1, 0.0], [2, 0.0]]},
-    )
-    now = judged_case(case)
-    assert isinstance(now.result, TableOutcome)
-    kept = tuple(row for row in case.target.rows if unread is None or row[0] in unread)
-    after = READINGS["files with the other zero than a constant of ON are not read"].apply(
-        replace(now, result=replace(now.result, rows=kept))
-    )
-    assert (after is None) is (unread is None)
-    if after is not None:
-        assert isinstance(after.result, Outcome)
-        assert isinstance(after.reference.answer, Prediction)
-        assert after.result.rows == after.reference.answer.rows == ()
 
 
 _NULL_HIDES = "a match whose conditions give NULL does not count"

@@ -15,7 +15,7 @@ from mergecheck.harness.deviations.readings.rows import exchanged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.reference import evaluate
-from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.outcome import Feed, Outcome, Rejection
 from mergecheck.reference.types.ddl import parse_schema
 

@@ -17,10 +17,11 @@ from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from decimal import Decimal
 
     from mergecheck.harness.deviations.readings.judged import Judged
+    from mergecheck.reference.case.storage import TargetLayout
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
 
@@ -73,13 +74,19 @@ def comparisons(conditions: Iterable[exp.Expr], statement: Statement, schema: Sc
 
 
 def conditions(statement: Statement, *kinds: Kind) -> Iterator[exp.Expr]:
-    """Give what a row must fulfil to be found or changed: ON, and the condition of a sole clause of some kinds."""
+    """Give what a row must fulfil to be found or changed: ON, and some condition of the clauses if all are of a kind.
+
+    Args:
+        statement: the merge.
+        kinds: the kinds of clauses of which conditions count.
+    """
     if not statement.of(Kind.NOT_MATCHED_BY_SOURCE):
         yield statement.on
-    if len(statement.clauses) == 1 and statement.clauses[0].kind in kinds:
-        condition = statement.clauses[0].condition
-        if condition is not None:
-            yield condition
+    for kind in kinds:
+        clauses = statement.of(kind)
+        each = [clause.condition for clause in clauses if clause.condition is not None]
+        if len(clauses) == len(statement.clauses) == len(each):
+            yield exp.or_(*each, wrap=True) if len(each) > 1 else each[0]
 
 
 def rows_of_files(now: Judged) -> dict[int, list[int]]:
@@ -88,6 +95,16 @@ def rows_of_files(now: Judged) -> dict[int, list[int]]:
     for rid, number in enumerate(now.reference.trace.files):
         files.setdefault(number, []).append(rid)
     return files
+
+
+def row_groups(rids: Sequence[int], number: int, layout: TargetLayout) -> Iterable[list[int]]:
+    """Give the rows of each row group of a file, by its rows and its number."""
+    # beside each live row there is a deleted one, if the file has a vector
+    places = range(1, 2 * len(rids), 2) if has_vector(layout, number) else range(len(rids))
+    groups: dict[int, list[int]] = {}
+    for place, rid in zip(places, rids, strict=True):
+        groups.setdefault(place // layout.row_group_rows if layout.row_group_rows else 0, []).append(rid)
+    return groups.values()
 
 
 def without_rows(now: Judged, unread: Collection[int]) -> Judged | None:

@@ -14,9 +14,15 @@ from sqlglot import exp
 
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import constant_of
-from mergecheck.harness.deviations.readings.unread.comparisons import comparisons, conditions, old_files, without_rows
+from mergecheck.harness.deviations.readings.unread.comparisons import (
+    comparisons,
+    conditions,
+    old_files,
+    row_groups,
+    without_rows,
+)
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
-from mergecheck.reference.case.layout import has_vector, physical_rows
+from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.case.storage import StringType
 from mergecheck.reference.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.syntax.statement import Kind
@@ -73,14 +79,8 @@ def _cut_off(now: Judged, pushed: Iterable[exp.Expr], statement: Statement) -> s
 
 def _old_row_groups(now: Judged) -> Iterator[list[int]]:
     """Give the rows of each row group of the files that hold the earlier types."""
-    layout = now.given.target.layout
     for number, rids in old_files(now):
-        # beside each live row there is a deleted one, if the file has a vector
-        places = range(1, 2 * len(rids), 2) if has_vector(layout, number) else range(len(rids))
-        groups: dict[int, list[int]] = {}
-        for place, rid in zip(places, rids, strict=True):
-            groups.setdefault(place // layout.row_group_rows if layout.row_group_rows else 0, []).append(rid)
-        yield from groups.values()
+        yield from row_groups(rids, number, now.given.target.layout)
 
 
 def _older_decimals(target: Target) -> Iterator[tuple[str, DecimalType]]:
