@@ -15,7 +15,13 @@ from mergecheck.harness.deviations.readings import (
     statements,
     tables,
 )
-from mergecheck.harness.deviations.readings.unread import nan_rows, older_decimals, skipped_files, zeros
+from mergecheck.harness.deviations.readings.unread import (
+    nan_rows,
+    not_materialised,
+    older_decimals,
+    skipped_files,
+    zeros,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +36,7 @@ READINGS: Mapping[str, Reading] = {
         generated_columns,
         nan_rows,
         zeros,
+        not_materialised,
         skipped_files,
         older_decimals,
         hidden_values,

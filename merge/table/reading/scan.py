@@ -141,11 +141,12 @@ def schema_with_nullability(frame: DataFrame, snapshot: Snapshot) -> t.StructTyp
 
 
 def not_pushed_down(column: str, data_type: t.DataType) -> str:
-    """Write a column so that predicates on it stay in Spark if the Parquet reader could miss NaN.
+    """Write a column so that predicates on it stay in Spark if the Parquet reader could miss NaN or a zero.
 
     The reader skips row groups by their minimum and maximum, from which pyarrow omits NaN. So ``x > 5`` and ``x = NaN``
-    lose rows with NaN, which is greater than every number and equal to itself (R-801). A column inside a function that
-    changes nothing is not pushed down.
+    lose rows with NaN, which is greater than every number and equal to itself (R-801). It skips them by their
+    dictionaries too, in which -0.0 and 0.0 differ, so that ``x = 0.0`` loses rows with -0.0 (R-802). A column inside a
+    function that changes nothing is not pushed down.
     """
     if isinstance(data_type, t.FloatType | t.DoubleType):
         return f"nanvl({column}, {column})"

@@ -251,7 +251,7 @@ def test_updated_rows_of_an_older_decimal_stay(files: list[Any], vectors: str, r
     assert after.mismatches(Capabilities(metric_names=frozenset(found.metrics))) == ()
 
 
-_SOURCE_ROW = "if rows are marked in vectors rows that source rows with NaN match stay"
+_SOURCE_ROW = "if rows are marked in vectors rows that source rows with NaN or a zero match stay"
 _NAN_SOURCE = {
     "target": {
         "schema": "id INT, v INT",
@@ -263,9 +263,15 @@ _NAN_SOURCE = {
 _INSERT = " WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
 
 
-@pytest.mark.parametrize(("row", "known"), [(0, True), (1, False)], ids=["source-row-with-nan", "no-nan"])
-def test_a_row_that_a_source_row_with_nan_matches_stays(row: int, *, known: bool) -> None:
-    case = case_of(f"{MERGE} t.id = s.id WHEN MATCHED AND s.x > 9 THEN UPDATE SET v = 9{_INSERT}", **_NAN_SOURCE)
+@pytest.mark.parametrize(
+    ("value", "condition", "row", "known"),
+    [("NaN", "> 9", 0, True), ("-0.0", "= 0", 0, True), ("NaN", "> 9", 1, False)],
+    ids=["nan", "zero", "neither"],
+)
+def test_a_row_that_an_unread_source_row_matches_stays(value: str, condition: str, row: int, *, known: bool) -> None:
+    source = {"schema": "id INT, x DOUBLE", "rows": [[1, value], [2, 8.0]]}
+    clauses = f"WHEN MATCHED AND s.x {condition} THEN UPDATE SET v = 9{_INSERT}"
+    case = case_of(f"{MERGE} t.id = s.id {clauses}", target=_NAN_SOURCE["target"], source=source)
     right = judged_case(case)
     assert isinstance(right.result, TableOutcome)
     wrong = replace(

@@ -15,7 +15,7 @@ from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
-from mergecheck.reference.outcome import MergePath, Prediction, Rejection
+from mergecheck.reference.outcome import MergePath, Prediction
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, quote
@@ -107,26 +107,6 @@ def _with_nan(now: Judged) -> set[int]:
     return set() if effects is None else {rid for rid, row in enumerate(effects.old) if any(map(_is_nan, row))}
 
 
-def _with_nan_on_either_side(now: Judged) -> set[int]:
-    """Number the rows that have NaN, and those that a source row with NaN matches."""
-    matches, source = now.reference.trace.matches, now.reference.trace.source
-    if matches is None or source is None:
-        return set()
-    return _with_nan(now) | {rid for sid, rid in matches.pairs if any(map(_is_nan, source.rows[sid]))}
-
-
-def _source_not_found(now: Judged) -> Judged | None:
-    """Old rows that source rows with NaN match stay; without INSERT a merge that adds more rows than it marks fails."""
-    found, effects, statement = now.result, now.reference.trace.effects, now.reference.trace.statement
-    if not isinstance(found, Rejection) or effects is None or statement is None:
-        return old_rows_stay(_with_nan_on_either_side)(now)
-    missed = _with_nan_on_either_side(now) & {*effects.updated, *effects.deleted}
-    if statement.of(Kind.NOT_MATCHED) or len(missed) <= len(effects.deleted):
-        return None
-    refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="old rows stay", unchanged=True)
-    return replace(now, reference=replace(now.reference, answer=refused))
-
-
 READINGS = (
     Reading(
         name="if rows are marked in vectors clauses do not find rows with NaN", phase=Phase.REWRITE, apply=_not_found
@@ -138,10 +118,5 @@ READINGS = (
     ),
     Reading(
         name="if rows are marked in vectors rows with NaN stay", phase=Phase.REPAIR, apply=old_rows_stay(_with_nan)
-    ),
-    Reading(
-        name="if rows are marked in vectors rows that source rows with NaN match stay",
-        phase=Phase.REPAIR,
-        apply=_source_not_found,
     ),
 )

@@ -1,0 +1,53 @@
+"""The reading of source rows that the scan for old rows leaves out: with NaN (R-801), or with a zero (R-802).
+
+A merge that marks rows in deletion vectors reads a source that is not materialised by what the conditions say of it.
+Spark's Parquet reader leaves rows out then, as it does in the table (``nan_rows``, ``zeros``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
+from mergecheck.reference.outcome import Rejection
+from mergecheck.reference.syntax.statement import Kind
+
+if TYPE_CHECKING:
+    from mergecheck.reference.case.model import Value
+
+
+def _old_rows_stay(now: Judged) -> Judged | None:
+    """Old rows that such source rows match stay; without INSERT a merge that adds more rows than it marks fails."""
+    found, effects, statement = now.result, now.reference.trace.effects, now.reference.trace.statement
+    if not isinstance(found, Rejection) or effects is None or statement is None:
+        return old_rows_stay(_may_be_missed)(now)
+    missed = _may_be_missed(now) & {*effects.updated, *effects.deleted}
+    if statement.of(Kind.NOT_MATCHED) or len(missed) <= len(effects.deleted):
+        return None
+    refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="old rows stay", unchanged=True)
+    return replace(now, reference=replace(now.reference, answer=refused))
+
+
+def _may_be_missed(now: Judged) -> set[int]:
+    """Number the rows with NaN or a zero, and those that a source row with one matches."""
+    matches, source, effects = now.reference.trace.matches, now.reference.trace.source, now.reference.trace.effects
+    if matches is None or source is None or effects is None:
+        return set()
+    of_source = {rid for sid, rid in matches.pairs if any(map(_is_nan_or_zero, source.rows[sid]))}
+    return of_source | {rid for rid, row in enumerate(effects.old) if any(map(_is_nan_or_zero, row))}
+
+
+def _is_nan_or_zero(value: Value) -> bool:
+    return isinstance(value, float) and (math.isnan(value) or value == 0)
+
+
+READINGS = (
+    Reading(
+        name="if rows are marked in vectors rows that source rows with NaN or a zero match stay",
+        phase=Phase.REPAIR,
+        apply=_old_rows_stay,
+    ),
+)
