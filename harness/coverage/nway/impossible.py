@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,13 @@ def _never(reason: str, *parts: tuple[str, tuple[str, ...]]) -> Impossible:
     return Impossible(
         parts=tuple(frozenset(f"{name}={value}" for value in values) for name, values in parts), reason=reason
     )
+
+
+def _never_with(
+    reason: str, part: tuple[str, tuple[str, ...]], *others: tuple[str, tuple[str, ...]]
+) -> Iterator[Impossible]:
+    """Name what never occurs together with one part: each of the others."""
+    return (_never(reason, part, other) for other in others)
 
 
 # Sets of values that several entries name.
@@ -55,16 +66,28 @@ _EVOLVED = ("number", "other scalar", "nested", "field", "wider", "scalar")
 
 PAIRS: tuple[Impossible, ...] = (
     # the statement
-    _never("no MATCHED clause", ("clauses", _WITHOUT_MATCHED), ("action", _MATCHED)),
-    _never("no MATCHED clause", ("clauses", _WITHOUT_MATCHED), ("condition of pairs", _ANY)),
-    _never("no MATCHED clause", ("clauses", _WITHOUT_MATCHED), ("condition of ambiguous rows", _ANY)),
-    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("action", _INSERT)),
-    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("condition of source rows", _ANY)),
-    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("change", ("inserts",))),
-    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("written", _INSERTED)),
-    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("result", ("path A", "path B", "only inserts"))),
-    _never("no BY SOURCE clause", ("clauses", _WITHOUT_BY_SOURCE), ("action", _BY_SOURCE)),
-    _never("no BY SOURCE clause", ("clauses", _WITHOUT_BY_SOURCE), ("condition of target rows", _ANY)),
+    *_never_with(
+        "no MATCHED clause",
+        ("clauses", _WITHOUT_MATCHED),
+        ("action", _MATCHED),
+        ("condition of pairs", _ANY),
+        ("condition of ambiguous rows", _ANY),
+    ),
+    *_never_with(
+        "no INSERT clause",
+        ("clauses", _WITHOUT_INSERT),
+        ("action", _INSERT),
+        ("condition of source rows", _ANY),
+        ("change", ("inserts",)),
+        ("written", _INSERTED),
+        ("result", ("path A", "path B", "only inserts")),
+    ),
+    *_never_with(
+        "no BY SOURCE clause",
+        ("clauses", _WITHOUT_BY_SOURCE),
+        ("action", _BY_SOURCE),
+        ("condition of target rows", _ANY),
+    ),
     _never("inserts alone neither update nor delete", ("clauses", ("insert",)), ("change", ("updates", "deletes"))),
     _never("an INSERT clause updates nothing", ("clauses", ("insert",)), ("written", _UPDATED)),
     _never(
@@ -96,23 +119,23 @@ PAIRS: tuple[Impossible, ...] = (
     ),
     _never("BY SOURCE clauses have no star", ("clauses", ("by source",)), ("assignment", ("star",))),
     _never("evolution needs a clause that reads the source", ("clauses", ("by source",)), ("evolved type", _EVOLVED)),
-    _never("it deletes only", ("assignment", ("none",)), ("action", (*_UPDATES, *_INSERT))),
-    _never(
+    *_never_with(
         "it deletes only",
         ("assignment", ("none",)),
+        ("action", (*_UPDATES, *_INSERT)),
         ("value", ("constant", "source column", "target column", "expression", "expression over both")),
+        ("order", ("delete before update", "update before delete")),
+        ("assigned type", _TYPES),
+        ("change", ("updates", "inserts")),
+        ("evolved type", _EVOLVED),
+        ("condition of source rows", _ANY),
+        ("result", ("path A", "path B")),
     ),
-    _never("it deletes only", ("assignment", ("none",)), ("order", ("delete before update", "update before delete"))),
-    _never("it deletes only", ("assignment", ("none",)), ("assigned type", _TYPES)),
-    _never("it deletes only", ("assignment", ("none",)), ("change", ("updates", "inserts"))),
     _never(
         "it deletes only, and the rows that are copied keep to the table's constraints",
         ("assignment", ("none",)),
         ("written", (*_INSERTED, *_UPDATED, "NOT NULL=violated", "CHECK=violated", "partition=NULL")),
     ),
-    _never("it deletes only", ("assignment", ("none",)), ("evolved type", _EVOLVED)),
-    _never("it deletes only", ("assignment", ("none",)), ("condition of source rows", _ANY)),
-    _never("it deletes only", ("assignment", ("none",)), ("result", ("path A", "path B"))),
     _never("a star reads the source only", ("assignment", ("star",)), ("clauses", ("by source",))),
     _never("without evolution the schema stays", ("evolution", ("off",)), ("evolved type", _EVOLVED)),
     _never(
@@ -125,46 +148,46 @@ PAIRS: tuple[Impossible, ...] = (
     _never("a target is read as a table", ("source", ("target",)), ("layout", ("source batches",))),
     _never("constants are rows", ("source", ("constants",)), ("match", ("empty source",))),
     # rows
-    _never(
+    *_never_with(
         "no pair matches",
         ("match", ("none", "empty source", "empty target", "empty table")),
         ("condition of pairs", _ANY),
-    ),
-    _never(
-        "no pair matches",
-        ("match", ("none", "empty source", "empty target", "empty table")),
         ("condition of ambiguous rows", _ANY),
     ),
-    _never("the source is empty", ("match", ("empty source",)), ("condition of source rows", _ANY)),
-    _never("the source is empty", ("match", ("empty source",)), ("change", ("inserts",))),
-    _never("the target is empty", ("match", ("empty target",)), ("condition of target rows", _ANY)),
-    _never("the target is empty", ("match", ("empty target",)), ("change", _CHANGED_TARGET)),
-    _never("the target is empty", ("match", ("empty target",)), ("result", ("path D", "path E", "rewrites", "marks"))),
-    _never("the target is empty", ("match", ("empty target",)), ("layout", ("one file", "files"))),
-    _never("every row matches", ("match", ("all",)), ("condition of source rows", _ANY)),
-    _never("every row matches", ("match", ("all",)), ("condition of target rows", _ANY)),
-    _never("every row matches", ("match", ("all",)), ("change", ("inserts",))),
-    _never("R-320 refuses the merge", ("match", ("ambiguous, refused",)), ("result", (*_PATHS, "refused"))),
-    _never("R-320 refuses the merge", ("match", ("ambiguous, refused",)), ("change", _CHANGES)),
-    _never("R-320 refuses the merge", ("match", ("ambiguous, refused",)), ("written", _VIOLATED)),
-    _never(
+    *_never_with(
+        "the source is empty",
+        ("match", ("empty source",)),
+        ("condition of source rows", _ANY),
+        ("change", ("inserts",)),
+    ),
+    *_never_with(
+        "the target is empty",
+        ("match", ("empty target",)),
+        ("condition of target rows", _ANY),
+        ("change", _CHANGED_TARGET),
+        ("result", ("path D", "path E", "rewrites", "marks")),
+        ("layout", ("one file", "files")),
+    ),
+    *_never_with(
+        "every row matches",
+        ("match", ("all",)),
+        ("condition of source rows", _ANY),
+        ("condition of target rows", _ANY),
+        ("change", ("inserts",)),
+    ),
+    *_never_with(
+        "R-320 refuses the merge",
+        ("match", ("ambiguous, refused",)),
+        ("result", (*_PATHS, "refused")),
+        ("change", _CHANGES),
+        ("written", _VIOLATED),
+    ),
+    *_never_with(
         "a sole DELETE without a condition allows it, or path A",
         ("match", ("ambiguous, allowed",)),
         ("action", ("matched update",)),
-    ),
-    _never(
-        "a sole DELETE without a condition allows it, or path A",
-        ("match", ("ambiguous, allowed",)),
         ("clauses", ("by source", "insert, by source")),
-    ),
-    _never(
-        "a sole DELETE without a condition allows it, or path A",
-        ("match", ("ambiguous, allowed",)),
         ("condition of ambiguous rows", _TRUTHS),
-    ),
-    _never(
-        "a sole DELETE without a condition allows it, or path A",
-        ("match", ("ambiguous, allowed",)),
         ("condition of pairs", _TRUTHS),
     ),
     _never(
@@ -172,19 +195,11 @@ PAIRS: tuple[Impossible, ...] = (
         ("match", ("ambiguous, allowed",)),
         ("result", ("path B", "path C", "refused")),
     ),
-    _never(
+    *_never_with(
         "with a condition, ambiguous rows are refused (R-320)",
         ("condition of ambiguous rows", _TRUTHS),
         ("result", (*_PATHS, "refused")),
-    ),
-    _never(
-        "with a condition, ambiguous rows are refused (R-320)",
-        ("condition of ambiguous rows", _TRUTHS),
         ("change", _CHANGES),
-    ),
-    _never(
-        "with a condition, ambiguous rows are refused (R-320)",
-        ("condition of ambiguous rows", _TRUTHS),
         ("written", _VIOLATED),
     ),
     # results
@@ -198,60 +213,44 @@ PAIRS: tuple[Impossible, ...] = (
         for rows in ("pairs", "ambiguous rows", "source rows", "target rows")
     ),
     _never("changes are those of a merge that succeeds", ("result", ("refused", "failed")), ("change", _CHANGES)),
-    _never("it was refused before it was resolved", ("result", ("refused",)), ("assigned type", _TYPES)),
-    _never("it was refused before it was resolved", ("result", ("refused",)), ("evolved type", ("none", *_EVOLVED))),
-    _never("it was refused before it was resolved", ("result", ("refused",)), ("assignment", ("field",))),
-    _never(
+    *_never_with(
         "it was refused before it was resolved",
         ("result", ("refused",)),
+        ("assigned type", _TYPES),
+        ("evolved type", ("none", *_EVOLVED)),
+        ("assignment", ("field",)),
         ("written", (*_INSERTED, *_UPDATED, *_VIOLATED, "partition=NULL")),
     ),
-    _never(
+    *_never_with(
         "the path of merges with nothing but inserts",
         ("result", ("path A",)),
         (
             "clauses",
             (*("matched", "by source", "matched, insert", "matched, by source", "insert, by source", "all three"),),
         ),
-    ),
-    _never(
-        "the path of merges with nothing but inserts", ("result", ("path A",)), ("action", (*_MATCHED, *_BY_SOURCE))
-    ),
-    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("condition of pairs", _ANY)),
-    _never(
-        "the path of merges with nothing but inserts", ("result", ("path A",)), ("condition of ambiguous rows", _ANY)
-    ),
-    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("condition of target rows", _ANY)),
-    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("change", _CHANGED_TARGET)),
-    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("written", _UPDATED)),
-    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("assignment", ("field",))),
-    _never(
-        "the path of merges with nothing but inserts",
-        ("result", ("path A",)),
+        ("action", (*_MATCHED, *_BY_SOURCE)),
+        ("condition of pairs", _ANY),
+        ("condition of ambiguous rows", _ANY),
+        ("condition of target rows", _ANY),
+        ("change", _CHANGED_TARGET),
+        ("written", _UPDATED),
+        ("assignment", ("field",)),
         ("order", ("delete before update", "update before delete", "kinds interleaved")),
-    ),
-    _never(
-        "the path of merges with nothing but inserts",
-        ("result", ("path A",)),
         ("value", ("target column", "expression over both")),
     ),
     _never("the setting turns the path off", ("result", ("path A",)), ("setting", ("optimizeInsertOnlyMerge",))),
     # on path C a file with matches may be skipped by the clauses' conditions (R-421); on path B there is an INSERT
-    _never(
+    *_never_with(
         "a matched pair touches a file",
         ("result", ("path B",)),
         ("match", ("one to one", "source row with several targets", "all")),
+        ("condition of ambiguous rows", _ANY),
     ),
     _never("a matched pair touches a file", ("result", ("path B", "only inserts")), ("condition of pairs", _ANY)),
-    _never("a matched pair touches a file", ("result", ("path B",)), ("condition of ambiguous rows", _ANY)),
-    _never(
+    *_never_with(
         "a pair on which a clause acts touches a file",
         ("result", ("path C",)),
         ("condition of pairs", ("TRUE", "no condition")),
-    ),
-    _never(
-        "a pair on which a clause acts touches a file",
-        ("result", ("path C",)),
         ("condition of ambiguous rows", ("no condition",)),
     ),
     _never("a changed row touches a file", ("result", ("path B", "path C")), ("change", _CHANGED_TARGET)),
@@ -260,15 +259,15 @@ PAIRS: tuple[Impossible, ...] = (
         ("result", ("path B", "path C", "only inserts")),
         ("condition of target rows", _ANY),
     ),
-    _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("action", _INSERT)),
-    _never(
+    *_never_with(
         "with an INSERT clause it is path A or B",
         ("result", ("path C",)),
+        ("action", _INSERT),
         ("clauses", ("insert", "matched, insert", "insert, by source", "all three")),
+        ("change", ("inserts",)),
+        ("condition of source rows", _ANY),
+        ("written", _INSERTED),
     ),
-    _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("change", ("inserts",))),
-    _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("condition of source rows", _ANY)),
-    _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("written", _INSERTED)),
     _never("nothing is written", ("result", ("path C",)), ("written", ("partition=NULL",))),
     _never("rows of a rewritten file are changed or copied", ("result", ("path D",)), ("change", ("nothing",))),
     _never("marked files keep their other rows (R-462)", ("result", ("path E",)), ("change", ("copies",))),
@@ -303,21 +302,21 @@ PAIRS: tuple[Impossible, ...] = (
         ("partition type", ("none",)),
         ("written", (*(f"partition={what}" for what in ("inserted", "updated", "left out", "NULL")),)),
     ),
-    _never(
+    *_never_with(
         "a clustered table has no partitions (R-708)",
         ("table feature", ("clustered",)),
         ("partition type", ("integer", "decimal", "string", "boolean", "date", "timestamp", "number", "time")),
-    ),
-    _never(
-        "a clustered table has no partitions (R-708)",
-        ("table feature", ("clustered",)),
         ("written", (*(f"partition={what}" for what in ("inserted", "updated", "left out", "NULL")),)),
     ),
     _never("there is no source table", ("table feature", ("dropped columns",)), ("source", ("target",))),
-    _never("no nested column", ("nesting", ("none",)), ("member type", _TYPES)),
-    _never("no nested column", ("nesting", ("none",)), ("constraint", ("NOT NULL field",))),
-    _never("no nested column", ("nesting", ("none",)), ("evolved type", ("field",))),
-    _never("no nested column", ("nesting", ("none",)), ("assignment", ("field",))),
+    *_never_with(
+        "no nested column",
+        ("nesting", ("none",)),
+        ("member type", _TYPES),
+        ("constraint", ("NOT NULL field",)),
+        ("evolved type", ("field",)),
+        ("assignment", ("field",)),
+    ),
 )
 """For pairs; a three that holds one of these is impossible, too."""
 
