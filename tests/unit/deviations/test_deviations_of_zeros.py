@@ -144,3 +144,32 @@ def test_a_row_with_the_other_zero_stays_if_no_vector_marks_it(row: int, *, know
     after = READINGS[_STAYS].apply(replace(right, result=wrong))
     assert (after is not None) is known
     assert after is None or after.mismatches(Capabilities()) == right.mismatches(Capabilities())
+
+
+_FIELD_ROWS = [[1, {"x": {"y": "-0.0"}}], [2, {"x": {"y": "NaN"}}], [3, None]]
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "known"),
+    [
+        (_UNREAD, "t.v.x.y = 0.0", True),
+        (_UNREAD, "v.x.y = 0.0", True),
+        (_UNREAD, "t.v.x.y <= 0.0", False),
+        ("if rows are marked in vectors clauses do not find rows with NaN", "t.v.x.y > 5", True),
+        ("if rows are marked in vectors clauses do not find rows with NaN", "t.v IS NULL", False),
+    ],
+)
+def test_fields_of_structs_are_looked_at(name: str, condition: str, *, known: bool) -> None:
+    case = case_of(
+        f"{MERGE} t.id = s.id WHEN MATCHED AND {condition} THEN DELETE",
+        target={
+            "schema": "id INT, v STRUCT<x: STRUCT<y: DOUBLE>>",
+            "files": [_FIELD_ROWS],
+            "properties": {"delta.enableDeletionVectors": "true"},
+        },
+        source={"schema": "id INT, w INT", "rows": [[1, 1], [2, 2], [3, 3]]},
+    )
+    right = judged_case(case)
+    assert isinstance(right.result, Outcome)
+    found = replace(right, result=replace(right.result, rows=case.target.rows))
+    assert (READINGS[name].apply(found) is not None) is known

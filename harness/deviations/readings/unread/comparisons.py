@@ -10,6 +10,7 @@ from sqlglot import exp
 from mergecheck.harness.delta.tables.widened_columns import earlier_rows
 from mergecheck.harness.deviations.readings.rows import without
 from mergecheck.harness.deviations.readings.statements import constant_of
+from mergecheck.harness.deviations.readings.unread.leaves import TableNames, leaves
 from mergecheck.reference.case.layout import has_vector, physical_rows
 from mergecheck.reference.case.storage import Vectors
 from mergecheck.reference.outcome import Outcome
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from mergecheck.harness.deviations.readings.judged import Judged
+    from mergecheck.harness.deviations.readings.unread.leaves import Leaf
     from mergecheck.reference.case.storage import TargetLayout
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
@@ -37,9 +39,9 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A condition on one column: ``operator`` stands between the column and the constant, in this order."""
+    """A condition on one column or field: ``operator`` stands between it and the constant, in this order."""
 
-    place: int
+    leaf: Leaf
     operator: type[exp.Expr]
     constant: Decimal
 
@@ -57,20 +59,18 @@ class Comparison:
 
 def comparisons(conditions: Iterable[exp.Expr], statement: Statement, schema: Schema) -> Iterator[Comparison]:
     """Give the conjuncts of conditions that compare a column of the table with a constant number."""
-    alias = statement.target_alias or statement.target
-    places = {name.lower(): place for place, name in enumerate(schema.names)}
+    names = TableNames(statement.target_alias or statement.target, leaves(schema))
     for conjunct in (part for condition in conditions for part in conjuncts(condition)):
         operator = _MIRRORED.get(type(conjunct))
         if operator is None:
             continue
-        column, constant = conjunct.this.unnest(), constant_of(conjunct.expression)
-        if isinstance(column, exp.Column):
+        leaf, constant = names.leaf(conjunct.this.unnest()), constant_of(conjunct.expression)
+        if leaf is not None:
             operator = _MIRRORED[operator]
         else:
-            column, constant = conjunct.expression.unnest(), constant_of(conjunct.this)
-        of_table = isinstance(column, exp.Column) and column.table.lower() in ("", alias.lower())
-        if of_table and constant is not None and column.name.lower() in places:
-            yield Comparison(places[column.name.lower()], operator, constant)
+            leaf, constant = names.leaf(conjunct.expression.unnest()), constant_of(conjunct.this)
+        if leaf is not None and constant is not None:
+            yield Comparison(leaf, operator, constant)
 
 
 def conditions(statement: Statement, *kinds: Kind) -> Iterator[exp.Expr]:

@@ -14,16 +14,17 @@ from sqlglot import exp
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
+from mergecheck.harness.deviations.readings.unread.leaves import TableNames, holds_float, leaves
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
 from mergecheck.reference.outcome import MergePath, Prediction
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, quote
+from mergecheck.reference.types.data_types import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.harness.deviations.readings.unread.leaves import Leaf
 
 _CLAUSES = "matchedPredicates"
 
@@ -32,12 +33,12 @@ def _not_found(now: Judged) -> Judged | None:
     """Without INSERT, MATCHED clauses do not apply to rows with NaN."""
     answer, trace = now.reference.answer, now.reference.trace
     text = cut_merge(now.case.sql)
-    names = list(_columns_with_nan(now))
-    if not isinstance(answer, Prediction) or answer.path is not MergePath.E or trace.statement is None or not names:
+    known = _leaves_with_nan(now)
+    if not isinstance(answer, Prediction) or answer.path is not MergePath.E or trace.statement is None or not known:
         return None
     if trace.merge is None or not trace.merge.is_matched_only:
         return None
-    holds = _is_no_nan(trace.statement.target_alias or trace.statement.target, names)
+    holds = _is_no_nan(trace.statement.target_alias or trace.statement.target, known)
     clauses = (
         replace(clause, condition=holds if clause.condition is None else f"({clause.condition}) AND {holds}")
         for clause in text.clauses
@@ -58,21 +59,21 @@ def _not_found_by_on(now: Judged) -> Judged | None:
     if statement.of(Kind.NOT_MATCHED_BY_SOURCE) or not statement.of(Kind.NOT_MATCHED):
         return None
     alias = statement.target_alias or statement.target
-    asked = {name.lower() for name in _columns_of_conjuncts(statement.on, alias)}
-    names = [name for name in _columns_with_nan(now) if name.lower() in asked]
+    asked = set(_leaves_of_conjuncts(statement.on, TableNames(alias, leaves(now.case.target.schema))))
+    known = [leaf for leaf in _leaves_with_nan(now) if leaf in asked]
     text = cut_merge(now.case.sql)
-    if not names or text.condition is None:
+    if not known or text.condition is None:
         return None
-    holds = _is_no_nan(alias, names)
+    holds = _is_no_nan(alias, known)
     return with_statement(now, replace(text, condition=f"({text.condition}) AND {holds}").sql())
 
 
-def _columns_of_conjuncts(on: exp.Expr, alias: str) -> Iterator[str]:
-    """Name the table's columns in the conjuncts of ON that have no column of the source."""
+def _leaves_of_conjuncts(on: exp.Expr, names: TableNames) -> Iterator[Leaf]:
+    """Give the leaves of the table in the conjuncts of ON that have no column of the source."""
     for conjunct in conjuncts(on):
         columns = list(conjunct.find_all(exp.Column))
-        if all(column.table.lower() in ("", alias.lower()) for column in columns):
-            yield from (column.name for column in columns)
+        if all(map(names.has, columns)):
+            yield from filter(None, map(names.leaf, columns))
 
 
 def _with_clauses_of(answer: Prediction, other: Judged) -> Judged:
@@ -84,27 +85,22 @@ def _with_clauses_of(answer: Prediction, other: Judged) -> Judged:
     return replace(other, reference=replace(other.reference, answer=replace(found, commit_info=said)))
 
 
-def _is_no_nan(alias: str, names: Sequence[str]) -> str:
-    return " AND ".join(f"NOT ({quote(alias)}.{quote(name)} <=> CAST('NaN' AS DOUBLE))" for name in names)
+def _is_no_nan(alias: str, known: Sequence[Leaf]) -> str:
+    return " AND ".join(f"NOT ({quote(alias)}.{leaf.sql} <=> CAST('NaN' AS DOUBLE))" for leaf in known)
 
 
-def _columns_with_nan(now: Judged) -> Iterator[str]:
-    """Name the columns of the table that hold NaN, if the statement mentions them."""
-    target = now.case.target
-    for place, column in enumerate(target.schema.columns):
-        has_nan = column.type in (DOUBLE, FLOAT) and any(map(_is_nan, (row[place] for row in target.rows)))
-        if has_nan and column.name.lower() in now.case.sql.lower():
-            yield column.name
-
-
-def _is_nan(value: Value) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _leaves_with_nan(now: Judged) -> list[Leaf]:
+    """List the leaves of the table that hold NaN, if the statement mentions them."""
+    target, sql = now.case.target, now.case.sql.lower()
+    mentioned = (leaf for leaf in leaves(target.schema) if leaf.names[-1].lower() in sql)
+    return [leaf for leaf in mentioned if any(holds_float(row, (leaf,), math.isnan) for row in target.rows)]
 
 
 def _with_nan(now: Judged) -> set[int]:
     """Number the rows that have NaN."""
-    effects = now.reference.trace.effects
-    return set() if effects is None else {rid for rid, row in enumerate(effects.old) if any(map(_is_nan, row))}
+    effects, known = now.reference.trace.effects, leaves(now.case.target.schema)
+    old = () if effects is None else effects.old
+    return {rid for rid, row in enumerate(old) if holds_float(row, known, math.isnan)}
 
 
 READINGS = (

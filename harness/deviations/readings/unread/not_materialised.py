@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.harness.deviations.readings.unread.leaves import holds_float, leaves
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
 from mergecheck.reference.outcome import Rejection
 from mergecheck.reference.syntax.statement import Kind
-
-if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Value
 
 
 def _old_rows_stay(now: Judged) -> Judged | None:
@@ -36,12 +33,14 @@ def _may_be_missed(now: Judged) -> set[int]:
     matches, source, effects = now.reference.trace.matches, now.reference.trace.source, now.reference.trace.effects
     if matches is None or source is None or effects is None:
         return set()
-    of_source = {rid for sid, rid in matches.pairs if any(map(_is_nan_or_zero, source.rows[sid]))}
-    return of_source | {rid for rid, row in enumerate(effects.old) if any(map(_is_nan_or_zero, row))}
+    of_source, of_table = leaves(source.schema), leaves(now.case.target.schema)
+    return {rid for sid, rid in matches.pairs if holds_float(source.rows[sid], of_source, _is_nan_or_zero)} | {
+        rid for rid, row in enumerate(effects.old) if holds_float(row, of_table, _is_nan_or_zero)
+    }
 
 
-def _is_nan_or_zero(value: Value) -> bool:
-    return isinstance(value, float) and (math.isnan(value) or value == 0)
+def _is_nan_or_zero(value: float) -> bool:
+    return math.isnan(value) or value == 0
 
 
 READINGS = (

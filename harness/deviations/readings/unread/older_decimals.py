@@ -58,10 +58,10 @@ def _cut_off(now: Judged, pushed: Iterable[exp.Expr], statement: Statement) -> s
     target, rows = now.given.target, physical_rows(now.given.target)
     if target.layout.string_type is not StringType.STRING:
         return set()  # such files store DECIMALs as bytes
-    older = {target.schema.names.index(name): kind for name, kind in _older_decimals(target)}
+    older: dict[tuple[str, ...], DecimalType] = {(name,): kind for name, kind in _older_decimals(target)}
     found: set[int] = set()
     for one in comparisons(pushed, statement, target.schema):
-        kind = older.get(one.place)
+        kind = older.get(one.leaf.names)
         if kind is None or kind.precision > _LONG_DIGITS:
             continue
         bits = 32 if kind.precision <= _SHORT_DIGITS else 64
@@ -70,7 +70,7 @@ def _cut_off(now: Judged, pushed: Iterable[exp.Expr], statement: Statement) -> s
         if cut == constant:
             continue
         for group in _old_row_groups(now):
-            values = [rows[rid][one.place] for rid in group]
+            values = [one.leaf.of(rows[rid]) for rid in group]
             stored = [_digits(value, kind.scale) for value in values if value is not None]
             if all(one.excludes(value, value, cut) for value in stored):
                 found.update(group)

@@ -26,11 +26,11 @@ def _bounds_of_floats(now: Judged) -> Judged | None:
     statement, target, rows = now.reference.trace.statement, now.given.target, physical_rows(now.given.target)
     if statement is None or target.layout.statistics is not Statistics.ALL:
         return None
-    widened = {target.schema.names.index(name) for name, kind in target.layout.widened_columns.items() if kind == FLOAT}
+    widened = {(name,) for name, kind in target.layout.widened_columns.items() if kind == FLOAT}
     unread: set[int] = set()
     for one in comparisons(conditions(statement, Kind.MATCHED), statement, target.schema):
-        for _, rids in old_files(now) if one.place in widened else ():
-            bounds = json.loads(file_statistics([(rows[rid][one.place],) for rid in rids], [Field("x", FLOAT)]))
+        for _, rids in old_files(now) if one.leaf.names in widened else ():
+            bounds = json.loads(file_statistics([(one.leaf.of(rows[rid]),) for rid in rids], [Field("x", FLOAT)]))
             low, high = (bounds[name].get("x") for name in ("minValues", "maxValues"))
             if low is not None and high is not None and one.excludes(low, high, float(one.constant)):
                 unread.update(rids)

@@ -21,11 +21,12 @@ from mergecheck.harness.deviations.readings.unread.comparisons import (
     rows_of_files,
     without_rows,
 )
+from mergecheck.harness.deviations.readings.unread.leaves import holds_float, leaves
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import MergePath, Prediction
 from mergecheck.reference.syntax.statement import Kind
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, INTEGER_BITS
+from mergecheck.reference.types.data_types import INTEGER_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
 
-_FLOATS = (DOUBLE, FLOAT)
 _OPPOSITE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.NEQ: exp.EQ,
     exp.LT: exp.GTE,
@@ -52,11 +52,10 @@ def _skipped_by_bounds(now: Judged) -> Judged | None:
         return None
     unread: set[int] = set()
     for one in comparisons(conditions(statement), statement, now.case.target.schema):
-        is_zero = not one.constant and now.case.target.schema.columns[one.place].type in _FLOATS
-        if not is_zero or one.operator not in (exp.EQ, exp.LTE, exp.GTE):
+        if one.constant or not one.leaf.is_float or one.operator not in (exp.EQ, exp.LTE, exp.GTE):
             continue
         for rids in rows_of_files(now).values():
-            values = [_in_order(rows[rid][one.place]) for rid in rids if _has_bounds(rows[rid][one.place])]
+            values = [_in_order(value) for value in (one.leaf.of(rows[rid]) for rid in rids) if _has_bounds(value)]
             if values and one.excludes(min(values), max(values), _in_order(float(one.constant))):
                 unread.update(rids)
     return without_rows(now, unread)
@@ -101,9 +100,9 @@ class _RowGroup:
     rows: Sequence[Row]
 
     def has_zero(self) -> bool:
-        """Tell if a column of DOUBLE or FLOAT has 0.0 or -0.0."""
-        places = [place for place, column in enumerate(self.schema.columns) if column.type in _FLOATS]
-        return any(row[place] == 0 for row in self.rows for place in places)
+        """Tell if a DOUBLE or FLOAT is 0.0 or -0.0."""
+        known = leaves(self.schema)
+        return any(holds_float(row, known, lambda value: value == 0) for row in self.rows)
 
     def may_fulfil(self, condition: exp.Expr) -> bool:
         """Tell if the condition may be TRUE for some row, for which each comparison is looked at by itself."""
@@ -123,12 +122,11 @@ class _RowGroup:
         return not any(map(self._excludes, comparisons([inner], self.statement, self.schema)))
 
     def _excludes(self, one: Comparison) -> bool:
-        data_type = self.schema.columns[one.place].type
-        values = [row[one.place] for row in self.rows if row[one.place] is not None]
-        if data_type in _FLOATS:
+        values = [value for value in map(one.leaf.of, self.rows) if value is not None]
+        if one.leaf.is_float:
             constant = _in_order(float(one.constant))
             return all(one.excludes(key, key, constant) for key in map(_in_order, values))
-        return data_type in INTEGER_BITS and all(one.excludes(value, value, one.constant) for value in values)
+        return one.leaf.type in INTEGER_BITS and all(one.excludes(value, value, one.constant) for value in values)
 
 
 def _negated(condition: exp.Expr) -> exp.Expr:
