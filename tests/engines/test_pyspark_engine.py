@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from upsert_case import CASE, SCHEMA, UPSERT, some_case
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE
@@ -18,33 +17,17 @@ from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
 from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.spark.java_home import check_java
 from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile, settings_of
-from mergecheck.harness.verdict import Verdict
 from mergecheck.merge.command import MergeResult
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
 from mergecheck.merge.metrics import ExecutionPath
-from mergecheck.reference.case.model import CDF_PROPERTY, Case, Expectation, Source, Target
+from mergecheck.reference.case.model import Case, Expectation, Source, Target
 from mergecheck.reference.outcome import MergePath, Outcome, Rejection, Unsupported
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import Field, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
-
-SCHEMA = Schema((Field("id", types.INT), Field("v", types.STRING)))
-UPSERT = (
-    "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-)
-CASE = Case(
-    id="c",
-    target=Target(schema=SCHEMA, files=(((1, "a"), (2, None)), ((3, "c"),)), properties={CDF_PROPERTY: "true"}),
-    source=Source(schema=SCHEMA, rows=((1, "x"), (9, "y"))),
-    sql=UPSERT,
-)
 
 
 class FakeConf:
@@ -133,12 +116,6 @@ def commit(path: Path, *actions: dict[str, Any]) -> None:
     info = {"commitInfo": {"operation": "MERGE", "operationMetrics": {"numSourceRows": "7"}}}
     lines = (json.dumps(action) + "\n" for action in (info, *actions))
     (path / "_delta_log" / f"{1:020}.json").write_text("".join(lines))
-
-
-def some_case(predicate: Any, wanted: Any) -> Case:
-    """A case on the wanted mode: the modes are chosen by the statement."""
-    variants = (replace(CASE, sql=UPSERT + " " * blanks) for blanks in range(100))
-    return next(case for case in variants if predicate(case) is wanted)
 
 
 def test_a_merge_without_commit_is_observed(spark: FakeSpark, merge_with: Any) -> None:
@@ -378,83 +355,6 @@ def test_settings_are_put_back_when_one_is_refused(spark: FakeSpark) -> None:
     ):
         pass
     assert spark.conf.values == before
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[PySparkEngine]:
-    engine = PySparkEngine()
-    yield engine
-    engine.close()
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("profile", [Profile.TINY, Profile.PRODUCTION])
-@pytest.mark.parametrize("from_table", [True, False])
-def test_an_upsert_agrees_with_the_reference(engine: PySparkEngine, profile: Profile, *, from_table: bool) -> None:
-    """The real thing on each mode: rows, metrics, change rows, commit and path."""
-    mode = (profile, from_table)
-    case = some_case(lambda case: (profile_of(case), reads_source_from_table(case)) == mode, wanted=True)
-    report = check_case(case, engine)
-    assert (report.verdict, report.mismatches, report.reason) == (Verdict.AGREE, (), "")
-    assert isinstance(report.result, Outcome)
-    assert set(report.result.rows) == {(1, "x"), (2, None), (3, "c"), (9, "y")}
-
-
-@pytest.mark.spark
-def test_a_real_rejection_leaves_the_table_alone(engine: PySparkEngine) -> None:
-    """Two source rows for one target row are an error for both (R-320)."""
-    source = Source(schema=SCHEMA, rows=((1, "x"), (1, "y")))
-    report = check_case(replace(CASE, source=source), engine)
-    assert (report.verdict, report.mismatches) == (Verdict.BOTH_REJECTED, ())
-
-
-@pytest.mark.spark
-def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd: pytest.CaptureFixture[str]) -> None:
-    """A user sees the harness; what Spark and PySpark say of an error is in the answer."""
-    nowhere = "MERGE INTO target t USING (SELECT * FROM nowhere) s ON t.id = s.id WHEN MATCHED THEN DELETE"
-    result = engine.run(replace(CASE, sql=nowhere))
-    assert isinstance(result, Rejection)
-    assert result.error_class == "TABLE_OR_VIEW_NOT_FOUND"
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.spark
-def test_starting_spark_says_nothing_on_the_terminal() -> None:
-    """Not even the JVM's own warnings, which come before any log setting is read."""
-    program = (
-        "from mergecheck.harness.spark.session import start_session\n"
-        "spark = start_session()\n"
-        "print(spark.range(3).count())\n"
-        "spark.stop()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 - this interpreter
-    assert (done.stdout, done.stderr) == ("3\n", "")
-
-
-@pytest.mark.parametrize(
-    ("home", "message"),
-    [("/nowhere", "is of unknown version"), ("old", "is Java 8")],
-)
-def test_a_missing_or_old_java_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str, message: str
-) -> None:
-    """Before Spark fails in its own words, the user learns which Java is needed and how to get it."""
-    java = tmp_path / "old" / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / home))
-    with pytest.raises(EngineDownError, match=message) as caught:
-        check_java()
-    assert "apt-get install openjdk-17" in str(caught.value)
-
-
-def test_no_java_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither JAVA_HOME nor a java on the path."""
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(EngineDownError, match="no java was found"):
-        check_java()
 
 
 def test_a_stated_number_of_files_asks_for_one_task() -> None:

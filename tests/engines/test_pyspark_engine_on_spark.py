@@ -1,0 +1,71 @@
+"""The adapter of this project's own MERGE on a real Spark session: rows, errors, and what reaches the terminal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from upsert_case import CASE, SCHEMA, some_case
+
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.spark.session import Profile
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.model import Source
+from mergecheck.reference.outcome import Outcome, Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[PySparkEngine]:
+    engine = PySparkEngine()
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("profile", [Profile.TINY, Profile.PRODUCTION])
+@pytest.mark.parametrize("from_table", [True, False])
+def test_an_upsert_agrees_with_the_reference(engine: PySparkEngine, profile: Profile, *, from_table: bool) -> None:
+    """The real thing on each mode: rows, metrics, change rows, commit and path."""
+    mode = (profile, from_table)
+    case = some_case(lambda case: (profile_of(case), reads_source_from_table(case)) == mode, wanted=True)
+    report = check_case(case, engine)
+    assert (report.verdict, report.mismatches, report.reason) == (Verdict.AGREE, (), "")
+    assert isinstance(report.result, Outcome)
+    assert set(report.result.rows) == {(1, "x"), (2, None), (3, "c"), (9, "y")}
+
+
+def test_a_real_rejection_leaves_the_table_alone(engine: PySparkEngine) -> None:
+    """Two source rows for one target row are an error for both (R-320)."""
+    source = Source(schema=SCHEMA, rows=((1, "x"), (1, "y")))
+    report = check_case(replace(CASE, source=source), engine)
+    assert (report.verdict, report.mismatches) == (Verdict.BOTH_REJECTED, ())
+
+
+def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd: pytest.CaptureFixture[str]) -> None:
+    """A user sees the harness; what Spark and PySpark say of an error is in the answer."""
+    nowhere = "MERGE INTO target t USING (SELECT * FROM nowhere) s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    result = engine.run(replace(CASE, sql=nowhere))
+    assert isinstance(result, Rejection)
+    assert result.error_class == "TABLE_OR_VIEW_NOT_FOUND"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_starting_spark_says_nothing_on_the_terminal() -> None:
+    """Not even the JVM's own warnings, which come before any log setting is read."""
+    program = (
+        "from mergecheck.harness.spark.session import start_session\n"
+        "spark = start_session()\n"
+        "print(spark.range(3).count())\n"
+        "spark.stop()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 - this interpreter
+    assert (done.stdout, done.stderr) == ("3\n", "")
