@@ -26,6 +26,10 @@ _FACTORS: Mapping[MergePath, tuple[int, ...]] = {
 }
 
 
+# an optimizer that knows that no row matches may read the source in no scan
+_FACTORS_OF_NO_MATCH: Mapping[MergePath, tuple[int, ...]] = {**_FACTORS, MergePath.C: (0,), MergePath.E: (0, 2)}
+
+
 def _source_rows(
     happens: Callable[[Trace], bool], factors: Mapping[MergePath, tuple[int, ...]] = _FACTORS
 ) -> Callable[[Judged], Judged | None]:
@@ -108,12 +112,12 @@ READINGS = (
     Reading(
         name="if no row matches source rows count twice, or never",
         phase=Phase.REPAIR,
-        apply=_source_rows(_matches_nothing, {**_FACTORS, MergePath.E: (0, 2)}),
+        apply=_source_rows(_matches_nothing, _FACTORS_OF_NO_MATCH),
     ),
     Reading(
         name="of a source of constants source rows count twice, or never",
         phase=Phase.REPAIR,
-        apply=_source_rows(_has_no_table, {**_FACTORS, MergePath.E: (0, 2)}),
+        apply=_source_rows(_has_no_table, _FACTORS_OF_NO_MATCH),
     ),
     Reading(
         name="if no clause can apply source rows never count",

@@ -16,7 +16,7 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.reference import evaluate
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
-from mergecheck.reference.outcome import Feed, Outcome, Rejection
+from mergecheck.reference.outcome import Feed, MergePath, Outcome, Rejection
 from mergecheck.reference.types.ddl import parse_schema
 
 
@@ -152,6 +152,23 @@ def test_source_rows_count_twice_if_files_are_rewritten(number: int, *, known: b
     assert isinstance(now.result, Outcome)
     wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": number}))
     after = READINGS["without keys to join by source rows count twice, or never"].apply(wrong)
+    assert (after is not None) is known
+    assert after is None or after.result == now.result
+
+
+@pytest.mark.parametrize(
+    ("on", "number", "known"),
+    [("t.v <> t.v", 0, True), ("t.v <> t.v", 4, False), ("t.id = s.id", 0, False)],
+    ids=["never", "twice", "a-row-matches"],
+)
+def test_source_rows_never_count_if_no_row_matches_and_nothing_is_inserted(
+    on: str, number: int, *, known: bool
+) -> None:
+    now = judged_case(case_of(f"{MERGE} {on} WHEN MATCHED AND t.v > 9 THEN DELETE"))
+    assert isinstance(now.result, Outcome)
+    assert now.result.path is MergePath.C
+    wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": number}))
+    after = READINGS["if no row matches source rows count twice, or never"].apply(wrong)
     assert (after is not None) is known
     assert after is None or after.result == now.result
 
