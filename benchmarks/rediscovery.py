@@ -17,12 +17,15 @@ A version whose answer is in the folder already is not run again.
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import importlib.metadata
 import json
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +43,7 @@ HEAD = """\
 ```
 
 This fuzzes released versions that are known to be wrong, {seconds} s each, and compares what was found with what is
-known. The figures are of version {version} and its generator.
+known. The figures are of {date}, of version {version}.
 
 *known* is the number of known causes of wrong behaviour. The columns after it say, for each kind: known causes /
 causes found, at least and at most. One cause can show in several kinds. A run cannot tell where one cause ends, so
@@ -49,6 +52,9 @@ the number found is a range:
 - At most: findings that differ in the engine's error, or in observable, kind of difference, schema evolution and
   partitioning.
 - At least: findings of one kind whose minimal cases fail in different sets of versions.
+
+Of all {known} known causes in all kinds and versions at least {least} and at most {most} were found, if what is found
+beyond the known ones of a kind does not count.
 """
 KINDS = ("rows", "no error", "metrics", "cdf", "error")
 
@@ -163,20 +169,48 @@ def _traits(folder: Path, finding_id: str) -> list[str]:
     return [name for name, holds in named.items() if holds]
 
 
-def table(found: dict[str, dict[str, Seen]], documents: dict[str, dict[str, Any]]) -> list[str]:
-    """Write the rows of the table: known causes, then the least and the largest number of causes found, by kind."""
-    lines = [f"| engine | cases | verified | known | {' | '.join(KINDS)} |", "|---|---|---|---|" + "---|" * len(KINDS)]
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The causes of one kind in one version: how many are known, and how many were found, as a range."""
+
+    known: int
+    least: int
+    most: int
+
+
+def cells(found: dict[str, dict[str, Seen]]) -> dict[str, list[Cell]]:
+    """Count the causes of every version, by kind."""
+    counted: dict[str, list[Cell]] = {}
     for known in KNOWN:
         if known.engine not in found:
             continue
-        cells = []
         for kind, wanted in zip(KINDS, known.by_kind, strict=True):
             seen = [one for one in found[known.engine].values() if one.kind == kind]
-            least, most = len({one.lifetime for one in seen}), len({one.observed for one in seen})
-            cells.append(f"{wanted} / {min(least, most)}-{most}" if most else f"{wanted} / 0")
+            most = len({one.observed for one in seen})
+            least = min(len({one.lifetime for one in seen}), most)
+            counted.setdefault(known.engine, []).append(Cell(wanted, least, most))
+    return counted
+
+
+def shares(counted: dict[str, list[Cell]]) -> dict[str, str]:
+    """Say how many causes are known in all, and which shares of them were found at least and at most."""
+    every = [cell for cells_of_version in counted.values() for cell in cells_of_version]
+    known = sum(cell.known for cell in every)
+    least = sum(min(cell.known, cell.least) for cell in every) / known
+    most = sum(min(cell.known, cell.most) for cell in every) / known
+    return {"known": str(known), "least": f"{least:.0%}", "most": f"{most:.0%}"}
+
+
+def table(counted: dict[str, list[Cell]], documents: dict[str, dict[str, Any]]) -> list[str]:
+    """Write the rows of the table: known causes, then the least and the largest number of causes found, by kind."""
+    lines = [f"| engine | cases | verified | known | {' | '.join(KINDS)} |", "|---|---|---|---|" + "---|" * len(KINDS)]
+    for known in KNOWN:
+        if known.engine not in counted:
+            continue
+        texts = (f"{c.known} / {c.least}-{c.most}" if c.most else f"{c.known} / 0" for c in counted[known.engine])
         document = documents[known.engine]
         share = f"{document['verified_share']:.0%}"
-        lines.append(f"| {known.engine} | {document['num_cases']} | {share} | {known.causes} | {' | '.join(cells)} |")
+        lines.append(f"| {known.engine} | {document['num_cases']} | {share} | {known.causes} | {' | '.join(texts)} |")
     return lines
 
 
@@ -199,23 +233,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--max-time", type=int, default=600, help="seconds for each version")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="versions that run at the same time")
     parser.add_argument("--work", type=Path, required=True, help="folder for answers and findings")
     parser.add_argument("--markdown", type=Path, help="write the page there, instead of printing it")
     options = parser.parse_args()
+    run = partial(run_fuzz, folder=options.work, seed=options.seed, max_time=options.max_time)
+    engines = [known.engine for known in KNOWN]
     documents: dict[str, dict[str, Any]] = {}
-    for known in KNOWN:
-        documents[known.engine] = run_fuzz(
-            known.engine, folder=options.work, seed=options.seed, max_time=options.max_time
-        )
-        print(f"{known.engine}: {documents[known.engine]['num_cases']} cases", file=sys.stderr)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for engine, document in zip(engines, pool.map(run, engines), strict=True):
+            documents[engine] = document
+            print(f"{engine}: {document['num_cases']} cases", file=sys.stderr)
     found = {engine: findings(document, options.work / engine / "f") for engine, document in documents.items()}
     found = with_lifetimes(found, options.work)
+    counted = cells(found)
     head = HEAD.format(
         command=f"python -m benchmarks.rediscovery --max-time {options.max_time} --seed {options.seed}",
         seconds=options.max_time,
+        date=dt.datetime.now(tz=dt.UTC).date(),
         version=importlib.metadata.version("mergecheck"),
+        **shares(counted),
     )
-    page = "\n".join([head, *table(found, documents), *details(found), ""])
+    page = "\n".join([head, *table(counted, documents), *details(found), ""])
     if options.markdown is None:
         print(page)
     else:

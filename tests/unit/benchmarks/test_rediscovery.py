@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from benchmarks.rediscovery import KNOWN, findings, table
+from benchmarks.rediscovery import KNOWN, Cell, cells, findings, shares, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,5 +49,10 @@ def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
     engine = KNOWN[0].engine
     found["a"] = replace(found["a"], lifetime=frozenset({engine}))
     found["b"] = replace(found["b"], lifetime=frozenset({engine, KNOWN[1].engine}))
-    *_, line = table({engine: found}, {engine: {"num_cases": 9, "verified_share": 0.5}})
+    *_, line = table(cells({engine: found}), {engine: {"num_cases": 9, "verified_share": 0.5}})
     assert line.startswith(f"| {engine} | 9 | 50% | {KNOWN[0].causes} | {KNOWN[0].by_kind[0]} / 2-2 | ")
+
+
+def test_what_is_found_beyond_the_known_causes_of_a_kind_does_not_count() -> None:
+    counted = {"a@1": [Cell(known=3, least=1, most=9), Cell(known=0, least=2, most=2)], "b@1": [Cell(1, 0, 1)]}
+    assert shares(counted) == {"known": "4", "least": "25%", "most": "100%"}
