@@ -181,6 +181,8 @@ class _Command:
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
         check_new_schema(snapshot, merge.final_schema, case_sensitive=self.conf.case_sensitive)
+        if merge.not_boolean is not None:
+            raise merge.not_boolean  # with the first plan, when the schema is new already
         writer = TableWriter(
             snapshot=snapshot,
             schema=merge.final_schema,

@@ -113,9 +113,11 @@ class MergeReference:
         """
         with self._database.cursor() as cursor:
             try:
-                return _Run(case=case, connection=cursor).resolved()
+                resolved = _Run(case=case, connection=cursor).resolved()
             except RecursionError:
                 raise UnsupportedByReferenceError(_TOO_DEEP) from None
+        resolved.merge.check_conditions()
+        return resolved
 
 
 def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
@@ -161,6 +163,7 @@ class _Run:
         if is_replay(self.case, resolved.settings):
             return unchanged_table(self.case.target), None
         check_new_schema(self.case.target, resolved.merge.final_schema, resolved.settings)
+        resolved.merge.check_conditions()
         self.evaluation = Evaluation(
             connection=self.connection,
             target=self.case.target,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
     from sqlglot import exp
 
+    from mergecheck.merge.errors import AnalysisError
     from mergecheck.merge.syntax.statement import ActionType, ClauseKind
 
 
@@ -78,6 +79,7 @@ class ResolvedMerge:
         final_schema: the table's columns after the merge (R-233); equal to ``target_schema`` without evolution.
         matched, not_matched, not_matched_by_source: the clauses by kind in statement order.
         keep_null_structs: a NULL struct of an old row stays NULL if its type gains fields (R-244).
+        not_boolean: the error of a condition of another type, which is met when plans are made (R-135); else None.
         old_values: the Spark SQL of each column of the final schema before the merge: a column of the table, with its
             new fields if it gains some, or a typed NULL (R-241, R-610).
     """
@@ -90,6 +92,7 @@ class ResolvedMerge:
     not_matched: tuple[ResolvedClause, ...]
     not_matched_by_source: tuple[ResolvedClause, ...]
     keep_null_structs: bool = True
+    not_boolean: AnalysisError | None = None
     old_values: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -45,7 +45,7 @@ def preprocess_table_merge(
     """Check all conditions; check and align clause by clause; then cast the values.
 
     Raises:
-        AnalysisError: the first of these checks that fails (R-130 to R-135, R-210 to R-225, R-243, R-251).
+        AnalysisError: the first of these checks that fails (R-130 to R-134, R-210 to R-225, R-243, R-251).
         UnsupportedStatementError: see ``generated_value``.
     """
     check_condition(merge.condition, operation=SEARCH_CONDITION)
@@ -88,11 +88,12 @@ def preprocess_table_merge(
         target_schema=target_schema,
         source_schema=source_schema,
         final_schema=merge.final_schema,
-        condition=_resolved(merge.condition, known, is_search=True),
+        condition=_resolved(merge.condition, known),
         matched=tuple(c for c in resolved if c.kind is ClauseKind.MATCHED),
         not_matched=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED),
         not_matched_by_source=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
         keep_null_structs=conf.preserve_null_source_structs,
+        not_boolean=_not_boolean(merge, in_order, known),
     )
 
 
@@ -141,19 +142,30 @@ def _clause(
     return ResolvedClause(
         kind=clause.kind,
         action=clause.action,
-        condition=None if condition is None else _resolved(condition, known, is_search=False),
+        condition=None if condition is None else _resolved(condition, known),
         values=tuple(value.sql for value in values),
         source_columns=frozenset[int]().union(*(a.value.source_columns for a in clause.assignments)),
         generated_ids=generated_ids,
     )
 
 
-def _resolved(condition: ResolvedExpression, known: Mapping[str, DataType], *, is_search: bool) -> ResolvedExpression:
-    sql, data_type = condition.sql, known[condition.sql]
-    check_boolean(condition, data_type, is_search=is_search)
-    if isinstance(data_type, NullType):
-        sql = f"CAST({sql} AS BOOLEAN)"
-    return replace(condition, sql=sql)
+def _resolved(condition: ResolvedExpression, known: Mapping[str, DataType]) -> ResolvedExpression:
+    sql = condition.sql
+    return replace(condition, sql=f"CAST({sql} AS BOOLEAN)") if isinstance(known[sql], NullType) else condition
+
+
+def _not_boolean(
+    merge: BoundMerge, in_order: Sequence[BoundClause], known: Mapping[str, DataType]
+) -> AnalysisError | None:
+    """Return the error of the first condition that is no boolean; ON comes last."""
+    try:
+        for clause in in_order:
+            if clause.condition is not None:
+                check_boolean(clause.condition, known[clause.condition.sql], is_search=False)
+        check_boolean(merge.condition, known[merge.condition.sql], is_search=True)
+    except AnalysisError as error:
+        return error
+    return None
 
 
 def _values(merge: BoundMerge) -> list[ResolvedExpression]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from mergecheck.reference.analysis.conjuncts import implied_conjuncts, is_equality, target_only_conjuncts
 from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
 from mergecheck.reference.analysis.several_faults import Late, LateFaults
@@ -25,8 +27,6 @@ from mergecheck.reference.types.typed import Typed, typed_null
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterator, Sequence
-
-    from sqlglot import exp
 
     from mergecheck.reference.analysis.clause_names import ClauseNames
     from mergecheck.reference.analysis.resolved import TargetConjunct
@@ -61,7 +61,7 @@ class Resolver:
         """Resolve, validate and align.
 
         Raises:
-            RejectedError: with the class of the first rule that the statement breaks.
+            RejectedError: with the class of the first rule that the statement breaks, but for R-135.
             UnsupportedByReferenceError: if the reference does not know what an expression means.
         """
         ordered = [clause for kind in Kind for clause in statement.of(kind)]
@@ -94,17 +94,19 @@ class Resolver:
         places = sorted(range(len(ordered)), key=lambda place: _ALIGNED.index(ordered[place].kind))
         aligned = {place: self._aligned(written[place], lefts[place], values, late) for place in places}
         late.raise_first()
+        search = statement.on if late.not_boolean is None else exp.true()  # nothing more is asked of one without truth
         clauses = tuple(aligned[place] for place in range(len(ordered)))
         resolved = Resolved(
             on=on,
-            constants=(*translator.constants(statement.on), *self._constants_of_conditions(ordered)),
-            on_target_only=target_only_conjuncts(conjuncts(statement.on), translator, asks=bool(asked))[0],
-            on_is_equality=is_equality(statement.on, translator, asks=bool(asked)),
+            constants=(*translator.constants(search), *self._constants_of_conditions(ordered)),
+            on_target_only=target_only_conjuncts(conjuncts(search), translator, asks=bool(asked))[0],
+            on_is_equality=is_equality(search, translator, asks=bool(asked)),
             clauses=clauses,
             final_schema=final,
             old=old,
             stored=self._old_row(final, preserve_null_structs=True, as_read=False),
             asked=tuple(asked),
+            not_boolean=late.not_boolean,
         )
         self.names.check_void(evolved)
         return resolved

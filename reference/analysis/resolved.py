@@ -10,6 +10,7 @@ from mergecheck.reference.syntax.statement import Action, Kind
 if TYPE_CHECKING:
     from mergecheck.reference.analysis.values.assignments import Assigned
     from mergecheck.reference.asked.asker import Asked
+    from mergecheck.reference.errors import RejectedError
     from mergecheck.reference.types.data_types import Schema
     from mergecheck.reference.types.typed import Typed
 
@@ -69,6 +70,7 @@ class Resolved:
         old: the row before the merge in the final schema, one value per column (R-241, R-610).
         stored: the same as readers show it, if its file is not rewritten.
         asked: the conditions that the other evaluator is asked for.
+        not_boolean: the fault of a condition of another type, which is met when plans are made (R-135); else None.
     """
 
     on: Typed
@@ -80,6 +82,16 @@ class Resolved:
     old: tuple[Typed, ...]
     stored: tuple[Typed, ...]
     asked: tuple[Asked, ...] = ()
+    not_boolean: RejectedError | None = None
+
+    def check_conditions(self) -> None:
+        """Refuse conditions that are no boolean (R-135).
+
+        Raises:
+            RejectedError: if there is one.
+        """
+        if self.not_boolean is not None:
+            raise self.not_boolean
 
     def of(self, kind: Kind) -> tuple[ResolvedClause, ...]:
         """Return the clauses of one kind, in statement order."""

@@ -67,14 +67,19 @@ class LateFaults:
             return instead
 
     def raise_first(self) -> None:
-        """Raise the fault that is met first.
+        """Raise the fault that is met first when the clauses are aligned.
 
         Raises:
             RejectedError: if there is one.
         """
-        for late in Late:
+        for late in (Late.CAST, Late.OPERATOR):
             if late in self._met:
                 raise self._met[late]
+
+    @property
+    def not_boolean(self) -> RejectedError | None:
+        """The fault of a condition, which is met when the table has its new schema."""
+        return self._met.get(Late.NOT_BOOLEAN)
 
 
 def classes_of_other_faults(

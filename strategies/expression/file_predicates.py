@@ -53,10 +53,16 @@ def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:
 
 
 def _is_hard(value: Value) -> bool:
-    """Tell whether statistics leave out a value, as they do NaN (R-801), or truncate it (R-804)."""
+    """Tell whether files say little of a value: it is NaN (R-801), a zero (R-802), or longer than a bound (R-804)."""
     if isinstance(value, str):
         return len(value) > _KEPT_CHARACTERS
-    return isinstance(value, float) and math.isnan(value)
+    return isinstance(value, float) and (math.isnan(value) or value == 0)
+
+
+def _equal(draw: DrawFn, value: Value) -> Value:
+    """Draw a value that is equal: for a zero also the one of the other sign (R-802)."""
+    is_zero = isinstance(value, float) and value == 0
+    return -value if is_zero and chance(draw, 50) else value
 
 
 def _of_null(draw: DrawFn, scope: Scope, column: Candidate) -> Expression:
@@ -68,7 +74,7 @@ def _of_null(draw: DrawFn, scope: Scope, column: Candidate) -> Expression:
 
 def _holding(draw: DrawFn, scope: Scope, column: Candidate, row: int) -> Expression:
     reference = draw_reference(draw, scope, column)
-    value = Literal(column.cells[row], column.column.type)
+    value = Literal(_equal(draw, column.cells[row]), column.column.type)
     form = draw(_FORMS)
     if isinstance(form, Operator):
         return compared(draw, form, reference, value)

@@ -29,6 +29,7 @@ from reach_statements import (
     key_update,
     mixed_lists,
     on_without_partition,
+    other_zero,
     swapped,
 )
 from reach_tables import (
@@ -167,6 +168,7 @@ LINES: dict[str, dict[str, Predicate]] = {
         "IN": conjunct(Side.TARGET, "In"),
         "IS NULL": conjunct(Side.TARGET, "IsNull"),
         "boolean": conjunct(Side.TARGET, "Reference"),
+        "zero of another sign": other_zero,
         "source only": conjunct(Side.SOURCE, "Comparison", "Between", "In", "IsNull"),
         "nothing but the target": labelled("on:target-side-only"),
         "TRUE": constant_condition(True),  # noqa: FBT003 - a truth value of SQL

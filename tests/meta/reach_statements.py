@@ -37,6 +37,21 @@ def conjunct(side: Side, *shapes: str) -> Predicate:
     return holds
 
 
+def other_zero(drawn: DrawnCase) -> bool:
+    """Tell whether a part of ON over the target alone has 0.0 where a row has -0.0, or the other way round."""
+    target = drawn.case.target
+    for part in _conjuncts(drawn.merge.statement.condition):
+        references = [node for node in nodes(part) if isinstance(node, Reference)]
+        zeros = {repr(n.value) for n in nodes(part) if isinstance(n, Literal) and isinstance(n.value, float)}
+        if len(references) == 1 and references[0].side is Side.TARGET:
+            name = references[0].name.lower()
+            places = [place for place, column in enumerate(target.schema.columns) if column.name.lower() == name]
+            cells = {repr(-row[place]) for row in target.rows for place in places if isinstance(row[place], float)}
+            if zeros & cells & {"0.0", "-0.0"}:
+                return True
+    return False
+
+
 def _shape(part: Expression) -> str:
     return type(part).__name__
 

@@ -265,6 +265,32 @@ def test_names_of_partition_columns_are_looked_at_last(new: str, error_class: st
     assert rejected(reference) == error_class
 
 
+@pytest.mark.parametrize(
+    ("on", "condition", "new", "error_class"),
+    [
+        ("5", "TRUE", "_commit_timestamp", "RESERVED_CDC_COLUMNS_ON_WRITE"),
+        ("t.k = s.k", "5", "_commit_timestamp", "RESERVED_CDC_COLUMNS_ON_WRITE"),
+        ("5", "TRUE", "`a b`", "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"),
+        ("t.k = s.k", "5", "`a b`", "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"),
+        ("5", "TRUE", "w", "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE"),
+    ],
+)
+def test_a_new_schema_is_looked_at_before_the_types_of_conditions(
+    on: str, condition: str, new: str, error_class: str
+) -> None:
+    """R-113, R-135, R-239."""
+    reference = merge(
+        f"WHEN MATCHED AND {condition} THEN UPDATE SET *",
+        target=[[1, "a"]],
+        source=[[1, 1]],
+        source_schema=f"k INT, {new} INT",
+        on=on,
+        evolution=True,
+        properties={"delta.enableChangeDataFeed": "true"},
+    )
+    assert rejected(reference) == error_class
+
+
 def test_void_columns() -> None:
     """R-144: a new column without a type is refused where null columns are dropped."""
     reference = merge(

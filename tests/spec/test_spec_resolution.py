@@ -293,7 +293,6 @@ def test_a_value_is_evaluated_once_however_it_is_cast(spark: SparkSession) -> No
         ("WHEN MATCHED AND s.v IN (SELECT 1) THEN DELETE", "DELTA_UNSUPPORTED_SUBQUERY"),
         ("WHEN MATCHED AND no_such_function(s.v) THEN DELETE", "UNRESOLVED_ROUTINE"),
         ("WHEN MATCHED AND s.v + true > 1 THEN DELETE", "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES"),
-        ("WHEN MATCHED AND length(s.v) THEN DELETE", "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"),
         ("WHEN MATCHED THEN UPDATE SET v = (SELECT max(id) FROM range(3) WHERE id = s.v)",
          "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY"),
     ],
@@ -303,6 +302,13 @@ def test_sparks_analysis_errors_surface_under_their_class(spark: SparkSession, c
     with pytest.raises(AnalysisError) as caught:
         run(spark, ON + clause, target="id INT, v INT", source="id INT, v INT")
     assert caught.value.error_class == expected
+
+
+def test_spark_says_that_a_condition_is_no_boolean(spark: SparkSession) -> None:
+    """R-135: which is told when the plans are made."""
+    merge = run(spark, ON + "WHEN MATCHED AND length(s.v) THEN DELETE", target="id INT, v INT", source="id INT, v INT")
+    assert merge.not_boolean is not None
+    assert merge.not_boolean.error_class == "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
 
 
 def test_an_uncorrelated_scalar_subquery_is_a_value(spark: SparkSession) -> None:
