@@ -9,7 +9,7 @@ import pytest
 from mergecheck.harness.engine import Engine, PrecheckingEngine
 from mergecheck.harness.engines.delta_rs import engine as delta_rs
 from mergecheck.harness.engines.delta_rs.engine import DeltaRsEngine, error_class
-from mergecheck.harness.engines.delta_rs.releases import features_off, requirements
+from mergecheck.harness.engines.delta_rs.releases import features_off, feed_takes_comments, requirements
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerTimeoutError
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.oracles.reference_oracle import check_case
@@ -152,6 +152,13 @@ def test_old_releases_get_what_they_were_made_for(monkeypatch: pytest.MonkeyPatc
     """They pin neither pyarrow nor numpy, and fail to import with today's."""
     assert requirements("0.12.0") == ["deltalake==0.12.0", "pyarrow<16", "numpy<2"]
     assert requirements("1.6.0")[0] == "deltalake==1.6.0"
+    assert [feed_takes_comments(version) for version in ("0.18.2", "0.19.1", "0.24.0", "0.25.5", "1.6.0")] == [
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert "schema-evolution" in features_off(["writer_properties"])
     assert "schema-evolution" not in features_off(["writer_properties", "merge_schema"])
     asked: list[tuple[str, str, list[str]]] = []

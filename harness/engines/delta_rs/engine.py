@@ -22,7 +22,12 @@ from mergecheck.harness.delta.read import newest_version
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.delta_rs.outcome import COMMIT_INFO, COMPARED_METRICS, observed, with_library_feed
-from mergecheck.harness.engines.delta_rs.releases import features_off, knows_string_view, requirements
+from mergecheck.harness.engines.delta_rs.releases import (
+    features_off,
+    feed_takes_comments,
+    knows_string_view,
+    requirements,
+)
 from mergecheck.harness.engines.delta_rs.statement import PREFIX, merge_calls
 from mergecheck.harness.engines.delta_rs.types import UnsayableError
 from mergecheck.harness.engines.read_rows import arrow_rows
@@ -132,7 +137,9 @@ class DeltaRsEngine:
             return calls
         with scratch_directory() as directory:
             try:
-                write_target(case.target, directory / "target")
+                # a release that fails on comments fails on every such table, and nothing else could be found
+                described = not case.target.change_data_feed or feed_takes_comments(self.version)
+                write_target(case.target, directory / "target", described=described)
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
             return self._merge(case, calls, directory / "target", directory)

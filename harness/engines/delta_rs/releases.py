@@ -27,6 +27,7 @@ _NEVER = frozenset(
     }
 )
 _FIRST_WITHOUT_OLD_ARROW = (0, 17)
+_FAILS_ON_COMMENTS = ((0, 19), (0, 25))  # from the first of these releases, and before the second
 
 
 def requirements(version: str) -> list[str]:
@@ -34,6 +35,13 @@ def requirements(version: str) -> list[str]:
     major, minor = (int(part) for part in version.split(".")[:2])
     arrow = "pyarrow<16" if (major, minor) < _FIRST_WITHOUT_OLD_ARROW else "pyarrow<19"
     return [f"deltalake=={version}", arrow, "numpy<2"]
+
+
+def feed_takes_comments(version: str) -> bool:
+    """Tell whether a release can merge into a table with a change feed whose columns have comments."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    first, fixed = _FAILS_ON_COMMENTS
+    return not first <= (major, minor) < fixed
 
 
 def knows_string_view(version: str) -> bool:
