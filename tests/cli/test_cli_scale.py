@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from mergecheck.harness.cli.verbs import scale
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.scale import reduce
 from mergecheck.harness.scale.judge import Merged
+from mergecheck.harness.scale.run import Limits
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.reference.case.case_file import load_cases
 from mergecheck.reference.outcome import Rejection
@@ -55,7 +56,8 @@ class Never:
 def engine(monkeypatch: pytest.MonkeyPatch) -> Never:
     never = Never()
     monkeypatch.setattr(scale, "open_scale_engine", lambda *_args, **_options: never)
-    monkeypatch.setattr(reduce, "LIMITS", ShrinkLimits(max_runs=15, max_seconds=600))
+    short = ShrinkLimits(max_runs=15, max_seconds=600)
+    monkeypatch.setattr(scale, "Limits", functools.partial(Limits, shrink=short))
     return never
 
 
