@@ -102,7 +102,7 @@ def _defaults_are_null(now: Judged) -> Judged | None:
 
 
 def _not_null_from_source(now: Judged) -> Judged | None:
-    """Insert the source's values in columns that lose their NOT NULL, if the statement's own are refused."""
+    """Assign the source's values to columns that lose their NOT NULL, if the statement's own are refused."""
     source, names = now.reference.trace.source, forgotten_not_null(now)
     if source is None or not isinstance(now.reference.answer, Rejection):
         return None
@@ -111,18 +111,24 @@ def _not_null_from_source(now: Judged) -> Judged | None:
 
 
 def _assigned_from_source(names: set[str], node: exp.Expr) -> exp.Expr:
-    """Let every INSERT of a merge that assigns to one of these columns assign the source's column of that name."""
+    """Let every clause of a merge give these columns the source's values, an UPDATE also where it names none."""
     if not isinstance(node, exp.Merge):
         return node
     alias = node.args["using"].alias_or_name
+
+    def given(name: str) -> exp.Column:
+        return exp.column(name, table=alias, quoted=True)
+
     for when in node.args["whens"].expressions:
         action = when.args["then"]
         if isinstance(action, exp.Insert) and isinstance(action.this, exp.Tuple):
-            values = [
-                exp.column(column.name, table=alias, quoted=True) if column.name.lower() in names else value
-                for column, value in zip(action.this.expressions, action.expression.expressions, strict=False)
-            ]
+            pairs = zip(action.this.expressions, action.expression.expressions, strict=False)
+            values = [given(column.name) if column.name.lower() in names else value for column, value in pairs]
             action.set("expression", exp.Tuple(expressions=values))
+        elif isinstance(action, exp.Update):
+            others = [one for one in action.expressions if one.this.name.lower() not in names]
+            of_source = [exp.EQ(this=exp.column(name, quoted=True), expression=given(name)) for name in sorted(names)]
+            action.set("expressions", [*others, *of_source])
     return node
 
 
@@ -214,7 +220,7 @@ READINGS = (
         apply=_clauses_unread,
     ),
     Reading(name="DEFAULT of a column without a default is NULL", phase=Phase.REWRITE, apply=_defaults_are_null),
-    Reading(name="INSERT takes NOT NULL columns from the source", phase=Phase.REWRITE, apply=_not_null_from_source),
+    Reading(name="clauses take NOT NULL columns from the source", phase=Phase.REWRITE, apply=_not_null_from_source),
     Reading(name="of a conditional between zeros one branch is left", phase=Phase.REWRITE, apply=_zeros_alike),
     Reading(name="IN lists are intersected by their texts", phase=Phase.REWRITE, apply=_in_lists_intersected),
 )

@@ -106,29 +106,36 @@ def test_a_statement_without_the_cause_is_left_alone(name: str, sql: str) -> Non
     assert READINGS[name].apply(judged_case(case_of(sql))) is None
 
 
-_FORGOTTEN, _OF_SOURCE = (
-    "columns of the source are not NOT NULL any more",
-    "INSERT takes NOT NULL columns from the source",
-)
+_FORGOTTEN = "columns of the source are not NOT NULL any more"
+_OF_SOURCE = "clauses take NOT NULL columns from the source"
 
 
 @pytest.mark.parametrize(
-    ("source", "row", "agrees"),
-    [("id INT, v INT", (0, None), True), ("id INT, v INT", (9, None), False), ("x INT, v INT", (0, None), False)],
-    ids=["value-of-the-source", "assigned-value", "no-such-column"],
+    ("clause", "source", "rows", "agrees"),
+    [
+        ("NOT MATCHED THEN INSERT (id) VALUES (s.v)", "id INT, v INT", ((1, 1), (0, None)), True),
+        ("NOT MATCHED THEN INSERT (id) VALUES (s.v)", "id INT, v INT", ((1, 1), (9, None)), False),
+        ("NOT MATCHED THEN INSERT (id) VALUES (s.v)", "x INT, v INT", ((1, 1), (0, None)), False),
+        ("MATCHED THEN UPDATE SET id = s.v, v = 5", "id INT, v INT", ((0, 5),), True),
+        ("MATCHED THEN UPDATE SET id = s.v, v = 5", "id INT, v INT", ((9, 5),), False),
+    ],
+    ids=["insert", "assigned-value", "no-such-column", "update", "assigned-by-update"],
 )
-def test_insert_takes_a_column_that_loses_not_null_from_the_source(source: str, row: Row, *, agrees: bool) -> None:
+def test_a_column_that_loses_not_null_is_taken_from_the_source(
+    clause: str, source: str, rows: tuple[Row, ...], *, agrees: bool
+) -> None:
     """The assigned value breaks the constraint, the source's does not, and nothing but the source's is explained."""
+    matches = "FALSE" if clause.startswith("NOT") else "TRUE"
     case = case_of(
-        f"{MERGE.replace('E I', 'E WITH SCHEMA EVOLUTION I')} TRUE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.v)",
+        f"{MERGE.replace('E I', 'E WITH SCHEMA EVOLUTION I')} {matches} WHEN {clause}",
         target={
             "schema": "id INT NOT NULL, v INT",
-            "files": [],
+            "files": [[[1, 1]]],
             "properties": {"delta.constraints.small": "id <= 2"},
         },
         source={"schema": source, "rows": [[0, 9]]},
     )
-    result = Outcome(schema=parse_schema("id INT, v INT"), rows=(row,), metrics={}, cdf=None, committed=True)
+    result = Outcome(schema=parse_schema("id INT, v INT"), rows=rows, metrics={}, cdf=None, committed=True)
     now = Judged(given=case, case=case, reference=evaluate(case), result=result)
     assert isinstance(now.reference.answer, Rejection)
     for name in (_FORGOTTEN, _OF_SOURCE):
