@@ -106,7 +106,7 @@ class _RowGroup:
 
     def may_fulfil(self, condition: exp.Expr) -> bool:
         """Tell if the condition may be TRUE for some row, for which each comparison is looked at by itself."""
-        inner = condition.unnest()
+        inner = _without_truth(condition.unnest())
         if isinstance(inner, exp.Not):
             inner = _negated(inner.this.unnest())
         if isinstance(inner, exp.And):
@@ -127,6 +127,16 @@ class _RowGroup:
             constant = _in_order(float(one.constant))
             return all(one.excludes(key, key, constant) for key in map(_in_order, values))
         return one.leaf.type in INTEGER_BITS and all(one.excludes(value, value, one.constant) for value in values)
+
+
+def _without_truth(condition: exp.Expr) -> exp.Expr:
+    """Write a condition that is compared with TRUE or FALSE without them, as Spark's optimizer does."""
+    if not isinstance(condition, exp.EQ):
+        return condition
+    for side, truth in ((condition.this, condition.expression), (condition.expression, condition.this)):
+        if isinstance(truth.unnest(), exp.Boolean):
+            return side.unnest() if truth.unnest().this else exp.Not(this=side)
+    return condition
 
 
 def _negated(condition: exp.Expr) -> exp.Expr:
