@@ -23,7 +23,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -139,27 +139,35 @@ def _kind(check: str, sort: str) -> str:
     return _KIND_OF_CHECK.get(check, "metrics")
 
 
-def with_lifetimes(found: dict[str, dict[str, Seen]], work: Path) -> dict[str, dict[str, Seen]]:
-    """Run every minimal case on all versions of its engine."""
-    lives: dict[tuple[str, str], set[str]] = {}
-    for version in found:
-        name = version.partition("@")[0]
-        engine = load_engine(version)
-        for other, seen in found.items():
-            if other.partition("@")[0] != name:
-                continue
-            for finding_id, one in seen.items():
-                (case,) = load_cases(work / other / "f" / f"{finding_id}.json")
-                report = check_case(case, engine)
-                if report.verdict is Verdict.MISMATCH:
-                    first = primary_mismatch(report)
-                    if _kind(first.check.value, first.kind) == one.kind:
-                        lives.setdefault((other, finding_id), set()).add(version)
-        engine.close()
+def with_lifetimes(found: dict[str, dict[str, Seen]], work: Path, jobs: int) -> dict[str, dict[str, Seen]]:
+    """Run every minimal case on all versions of its engine, some versions at the same time."""
+    with ProcessPoolExecutor(jobs) as pool:
+        alive = dict(zip(found, pool.map(partial(_alive_in, found=found, work=work), found), strict=True))
     return {
-        version: {i: replace(one, lifetime=frozenset(lives.get((version, i), ()))) for i, one in seen.items()}
+        version: {
+            i: replace(one, lifetime=frozenset(v for v, those in alive.items() if (version, i) in those))
+            for i, one in seen.items()
+        }
         for version, seen in found.items()
     }
+
+
+def _alive_in(version: str, *, found: dict[str, dict[str, Seen]], work: Path) -> set[tuple[str, str]]:
+    """Name the findings of all versions whose minimal case shows the same kind of fault in one of them."""
+    alive: set[tuple[str, str]] = set()
+    engine = load_engine(version)
+    for other, seen in found.items():
+        if other.partition("@")[0] != version.partition("@")[0]:
+            continue
+        for finding_id, one in seen.items():
+            (case,) = load_cases(work / other / "f" / f"{finding_id}.json")
+            report = check_case(case, engine)
+            if report.verdict is Verdict.MISMATCH:
+                first = primary_mismatch(report)
+                if _kind(first.check.value, first.kind) == one.kind:
+                    alive.add((other, finding_id))
+    engine.close()
+    return alive
 
 
 def _traits(folder: Path, finding_id: str) -> list[str]:
@@ -245,7 +253,7 @@ def main() -> None:
             documents[engine] = document
             print(f"{engine}: {document['num_cases']} cases", file=sys.stderr)
     found = {engine: findings(document, options.work / engine / "f") for engine, document in documents.items()}
-    found = with_lifetimes(found, options.work)
+    found = with_lifetimes(found, options.work, options.jobs)
     counted = cells(found)
     head = HEAD.format(
         command=f"python -m benchmarks.rediscovery --max-time {options.max_time} --seed {options.seed}",
