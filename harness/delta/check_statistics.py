@@ -9,11 +9,11 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-import re
 import struct
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.delta.tables.partition_values import moment
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import INTEGER_BITS, DecimalType, StructType
 
@@ -107,27 +107,12 @@ def typed_bound(bound: Any, data_type: DataType) -> Value:  # noqa: ANN401 - any
     if data_type == types.DATE:
         return dt.date.fromisoformat(bound)
     if data_type == types.TIMESTAMP:
-        return _moment(bound)
+        return moment(bound)
     if data_type == types.TIMESTAMP_NTZ:
         return dt.datetime.fromisoformat(bound)
     if data_type == types.FLOAT:  # the text means the nearest number of 32 bits
         return struct.unpack("f", struct.pack("f", float(bound)))[0]
     return float(bound) if data_type == types.DOUBLE else Decimal(bound)
-
-
-def _moment(text: str) -> dt.datetime:
-    """Read a moment in any zone; there it may be in the year 10000, or in the year 0, while UTC has a year that fits.
-
-    It is read in another year of the calendar's cycle of 400 years, and moved back after the change to UTC.
-    """
-    found = re.match(r"[+-]?\d+(?=-)", text)
-    if found is None:
-        raise ValueError(f"no year in {text!r}")
-    year = int(found[0])
-    shifted = 2000 + year % 400
-    stamp = dt.datetime.fromisoformat(f"{shifted}{text[found.end() :]}")
-    stamp = stamp.replace(tzinfo=dt.UTC) if stamp.tzinfo is None else stamp.astimezone(dt.UTC)
-    return stamp.replace(year=stamp.year + year - shifted)
 
 
 def is_low(bound: Value, value: Value) -> bool:

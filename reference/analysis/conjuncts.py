@@ -90,7 +90,7 @@ def _constants(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]
 def implied_conjuncts(condition: exp.Expr, *, negated: bool = False) -> list[exp.Expr]:
     """Give the conjuncts of a clause condition as Spark's optimizer writes it (R-421).
 
-    NOT goes into AND and OR, and what both sides of an OR demand stands before it.
+    NOT is pushed into AND and OR. A conjunct that both sides of an OR have is one of the whole, too.
     """
     inner = condition.unnest()
     if isinstance(inner, exp.Not):

@@ -60,6 +60,7 @@ GAPS = {
             "kept-a-partition-of-moments-in-another-time-zone",
             "kept-a-partition-of-moments-compared-in-another-time-zone",
             "kept-a-partition-of-moments-read-in-another-time-zone",
+            "kept-a-bound-of-the-year-10000-in-another-time-zone",
         ),
         Gap(rule="R-804", reason="spark.sql.session.timeZone other than UTC"),
     ),

@@ -69,3 +69,16 @@ def with_copies(found: TableOutcome, copies: Sequence[Row]) -> TableOutcome:
         metrics={name: value + number * (name in counting) for name, value in found.metrics.items()},
         num_records_added=found.num_records_added + number,
     )
+
+
+def with_old_row(right: Judged, row: int, num_vectors: int = 0) -> Judged:
+    """Let an old row stay in the table, by its place there, and no file be marked but so many."""
+    found = right.result
+    assert isinstance(found, TableOutcome)
+    wrong = replace(
+        found,
+        rows=(*found.rows, right.case.target.rows[row]),
+        metrics={**found.metrics, "numTargetDeletionVectorsAdded": num_vectors},
+        num_records_removed=0,
+    )
+    return replace(right, result=wrong)

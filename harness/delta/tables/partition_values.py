@@ -6,6 +6,7 @@ The log's form is the section "Partition Value Serialization" of Delta's protoco
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -74,12 +75,29 @@ def parse(text: str | None, data_type: DataType) -> Value:
     if data_type == types.DATE:
         return dt.date.fromisoformat(text)
     if data_type == types.TIMESTAMP:
-        # Without a zone in the text the writer's zone applies; every table here is written in UTC.
-        stamp = dt.datetime.fromisoformat(text)
-        return stamp.replace(tzinfo=dt.UTC) if stamp.tzinfo is None else stamp.astimezone(dt.UTC)
+        return moment(text)
     if data_type == types.TIMESTAMP_NTZ:
         return dt.datetime.fromisoformat(text)
     raise ValueError(f"a column of type {data_type.ddl()} cannot partition a table")
+
+
+def moment(text: str) -> dt.datetime:
+    """Read a moment in any zone; there it may be in the year 10000, or in the year 0, while UTC has a year that fits.
+
+    It is read in another year of the calendar's cycle of 400 years, and moved back after the change to UTC. Without a
+    zone in the text the writer's zone applies; every table here is written in UTC.
+
+    Raises:
+        ValueError: the text is no moment, or one that Python cannot hold.
+    """
+    found = re.match(r"[+-]?\d+(?=-)", text)
+    if found is None:
+        raise ValueError(f"no year in {text!r}")
+    year = int(found[0])
+    shifted = 2000 + year % 400
+    stamp = dt.datetime.fromisoformat(f"{shifted}{text[found.end() :]}")
+    stamp = stamp.replace(tzinfo=dt.UTC) if stamp.tzinfo is None else stamp.astimezone(dt.UTC)
+    return stamp.replace(year=stamp.year + year - shifted)
 
 
 def directory(names: Sequence[str], texts: Sequence[str | None]) -> str:

@@ -32,21 +32,25 @@ _FAILS_ON_COMMENTS = ((0, 19), (0, 25))  # from the first of these releases, and
 
 def requirements(version: str) -> list[str]:
     """List what an environment of a release holds; old releases do not pin the pyarrow that they were made for."""
-    major, minor = (int(part) for part in version.split(".")[:2])
-    arrow = "pyarrow<16" if (major, minor) < _FIRST_WITHOUT_OLD_ARROW else "pyarrow<19"
+    arrow = "pyarrow<16" if _minor(version) < _FIRST_WITHOUT_OLD_ARROW else "pyarrow<19"
     return [f"deltalake=={version}", arrow, "numpy<2"]
 
 
 def feed_takes_comments(version: str) -> bool:
     """Tell whether a release can merge into a table with a change feed whose columns have comments."""
-    major, minor = (int(part) for part in version.split(".")[:2])
     first, fixed = _FAILS_ON_COMMENTS
-    return not first <= (major, minor) < fixed
+    return not first <= _minor(version) < fixed
 
 
 def knows_string_view(version: str) -> bool:
     """Tell whether a release reads Arrow's view types."""
-    return int(version.split(".", maxsplit=1)[0]) > 0
+    return _minor(version) >= (1, 0)
+
+
+def _minor(version: str) -> tuple[int, int]:
+    """Read the first two numbers of a version."""
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
 
 
 def features_off(options: Collection[str]) -> frozenset[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reading_cases import MERGE, case_of, judged_case
+from reading_cases import MERGE, case_of, judged_case, with_old_row
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.catalogue import READINGS
@@ -273,14 +273,7 @@ def test_a_row_that_an_unread_source_row_matches_stays(value: str, condition: st
     clauses = f"WHEN MATCHED AND s.x {condition} THEN UPDATE SET v = 9{_INSERT}"
     case = case_of(f"{MERGE} t.id = s.id {clauses}", target=_NAN_SOURCE["target"], source=source)
     right = judged_case(case)
-    assert isinstance(right.result, TableOutcome)
-    wrong = replace(
-        right.result,
-        rows=(*right.result.rows, case.target.rows[row]),
-        metrics={**right.result.metrics, "numTargetDeletionVectorsAdded": 0},
-        num_records_removed=0,
-    )
-    after = READINGS[_SOURCE_ROW].apply(replace(right, result=wrong))
+    after = READINGS[_SOURCE_ROW].apply(with_old_row(right, row))
     assert (after is not None) is known
     assert after is None or after.mismatches(Capabilities()) == right.mismatches(Capabilities())
 

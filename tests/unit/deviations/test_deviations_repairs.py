@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case, with_copies
+from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case, with_copies, with_old_row
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.catalogue import READINGS
@@ -200,14 +200,7 @@ def test_source_rows_of_constants_count_twice_or_never(source: str, number: int,
 )
 def test_a_row_with_nan_stays_if_no_vector_marks_it(row: int, num_vectors: int, *, known: bool) -> None:
     right = judged_case(case_of(f"{NAN_FOUND} WHEN NOT MATCHED THEN INSERT *", **WITH_NAN))
-    assert isinstance(right.result, TableOutcome)
-    wrong = replace(
-        right.result,
-        rows=(*right.result.rows, right.case.target.rows[row]),
-        metrics={**right.result.metrics, "numTargetDeletionVectorsAdded": num_vectors},
-        num_records_removed=0,
-    )
-    after = READINGS["if rows are marked in vectors rows with NaN stay"].apply(replace(right, result=wrong))
+    after = READINGS["if rows are marked in vectors rows with NaN stay"].apply(with_old_row(right, row, num_vectors))
     assert (after is not None) is known
     assert after is None or after.mismatches(Capabilities()) == right.mismatches(Capabilities())
 
