@@ -45,6 +45,14 @@ HEAD = """\
 This fuzzes released versions that are known to be wrong, {seconds} s each, and compares what was found with what is
 known. The figures are of {date}, of version {version}.
 
+Known deviations count as findings. The time of a version has three parts:
+
+| Part | Share | What it draws |
+|---|---|---|
+| `all` | {all:.0%} | everything that the adapter takes: most cases meet an error of an old release first |
+| `learned` | {learned:.0%} | nothing that the release refuses by `mergecheck learn` (`--capabilities`) |
+| `large` | {large:.0%} | tables about as large as a batch of the engine (`--boundary`): {boundaries} rows |
+
 *known* is the number of known causes of wrong behaviour. The columns after it say, for each kind: known causes /
 causes found, at least and at most. One cause can show in several kinds. A run cannot tell where one cause ends, so
 the number found is a range:
@@ -86,23 +94,50 @@ KNOWN = (
     Known("duckdb@1.5.6", 6, (1, 1, 2, 0, 3)),
 )
 
+# What runs on a version, as shares of its time.
+PARTS = {"all": 0.5, "learned": 0.3, "large": 0.2}
+# How many rows a batch of the engine has.
+BATCH_ROWS = {"delta-rs": 8192, "duckdb": 2048}
+
 # How checks count as kinds; what is not here (statistics of files, the commit) is counted as metrics.
 _KIND_OF_CHECK = {"rows": "rows", "schema": "rows", "cdf": "cdf", "unchanged": "error"}
 
 
-def run_fuzz(engine: str, *, folder: Path, seed: int, max_time: int) -> dict[str, Any]:
-    """Fuzz one version, unless its answer is there, and return the document that ``fuzz --json`` gives."""
-    answer = folder / engine / "out.json"
-    if not answer.exists():
-        answer.parent.mkdir(parents=True, exist_ok=True)
-        program = Path(sys.executable).with_name("mergecheck")
-        command = [str(program), "fuzz", "--engine", engine, "--seed", str(seed), "--json"]
-        command += ["--max-cases", "1000000", "--max-time", str(max_time), "--floor", "0"]
-        command += ["--findings", str(answer.parent / "f")]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own words
-        answer.write_bytes(ended.stdout)
-    document: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
-    return document
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What ``fuzz --json`` wrote about a part of a version's time, and where its findings are."""
+
+    document: dict[str, Any]
+    findings: Path
+
+
+def run_version(engine: str, *, folder: Path, seed: int, max_time: int) -> list[Part]:
+    """Fuzz one version in parts; a part whose answer is in the folder already is not run again."""
+    home = folder / engine
+    home.mkdir(parents=True, exist_ok=True)
+    capabilities = home / "capabilities.json"
+    if not capabilities.exists():
+        _mergecheck("learn", engine, "--output", str(capabilities))
+    own = {
+        "all": [],
+        "learned": ["--capabilities", str(capabilities)],
+        "large": ["--boundary", str(BATCH_ROWS[engine.partition("@")[0]])],
+    }
+    parts = []
+    for number, (name, share) in enumerate(PARTS.items()):
+        answer, found = home / f"{name}.json", home / name
+        if not answer.exists():
+            options = ["--engine", engine, "--seed", str(seed + number), "--max-time", str(round(share * max_time))]
+            options += ["--max-cases", "1000000", "--floor", "0", "--no-deviations", "--findings", str(found), "--json"]
+            answer.write_bytes(_mergecheck("fuzz", *options, *own[name]))
+        parts.append(Part(json.loads(answer.read_text(encoding="utf-8")), found))
+    return parts
+
+
+def _mergecheck(*arguments: str) -> bytes:
+    program = Path(sys.executable).with_name("mergecheck")
+    command = [str(program), *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout  # noqa: S603 - our own words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,25 +146,30 @@ class Seen:
 
     Attributes:
         observed: what it looks like.
+        path: its minimal case.
         lifetime: the versions in which its minimal case shows the same kind of fault.
     """
 
     kind: str
     observed: str
     num_cases: int
+    path: Path
     lifetime: frozenset[str] = frozenset()
 
 
-def findings(document: dict[str, Any], folder: Path) -> dict[str, Seen]:
-    """Read the findings of one version by id; the folder holds their minimal cases."""
+def findings(parts: list[Part]) -> dict[str, Seen]:
+    """Read the findings of one version by id; two parts may have come to the same minimal case."""
     found: dict[str, Seen] = {}
-    for finding in document["findings"]:
-        text = finding["fingerprint"].split(": ", 1)[1]
-        check, sort = text.split(" ")[:2]
-        detail = text[text.index("(") :].strip("()") if "(" in text else ""
-        kind = _kind(check, sort)
-        observed = detail or sort if check == "error" else " ".join([check, sort, *_traits(folder, finding["id"])])
-        found[finding["id"]] = Seen(kind=kind, observed=observed, num_cases=finding["num_cases"])
+    for part in parts:
+        for finding in part.document["findings"]:
+            text = finding["fingerprint"].split(": ", 1)[1]
+            check, sort = text.split(" ")[:2]
+            detail = text[text.index("(") :].strip("()") if "(" in text else ""
+            path = part.findings / f"{finding['id']}.json"
+            observed = detail or sort if check == "error" else " ".join([check, sort, *_traits(path)])
+            before = found.get(finding["id"])
+            num_cases = finding["num_cases"] + (before.num_cases if before else 0)
+            found[finding["id"]] = Seen(kind=_kind(check, sort), observed=observed, num_cases=num_cases, path=path)
     return found
 
 
@@ -139,10 +179,10 @@ def _kind(check: str, sort: str) -> str:
     return _KIND_OF_CHECK.get(check, "metrics")
 
 
-def with_lifetimes(found: dict[str, dict[str, Seen]], work: Path, jobs: int) -> dict[str, dict[str, Seen]]:
+def with_lifetimes(found: dict[str, dict[str, Seen]], jobs: int) -> dict[str, dict[str, Seen]]:
     """Run every minimal case on all versions of its engine, some versions at the same time."""
     with ProcessPoolExecutor(jobs) as pool:
-        alive = dict(zip(found, pool.map(partial(_alive_in, found=found, work=work), found), strict=True))
+        alive = dict(zip(found, pool.map(partial(_alive_in, found=found), found), strict=True))
     return {
         version: {
             i: replace(one, lifetime=frozenset(v for v, those in alive.items() if (version, i) in those))
@@ -152,7 +192,7 @@ def with_lifetimes(found: dict[str, dict[str, Seen]], work: Path, jobs: int) -> 
     }
 
 
-def _alive_in(version: str, *, found: dict[str, dict[str, Seen]], work: Path) -> set[tuple[str, str]]:
+def _alive_in(version: str, *, found: dict[str, dict[str, Seen]]) -> set[tuple[str, str]]:
     """Name the findings of all versions whose minimal case shows the same kind of fault in one of them."""
     alive: set[tuple[str, str]] = set()
     engine = load_engine(version)
@@ -160,7 +200,7 @@ def _alive_in(version: str, *, found: dict[str, dict[str, Seen]], work: Path) ->
         if other.partition("@")[0] != version.partition("@")[0]:
             continue
         for finding_id, one in seen.items():
-            (case,) = load_cases(work / other / "f" / f"{finding_id}.json")
+            (case,) = load_cases(one.path)
             report = check_case(case, engine)
             if report.verdict is Verdict.MISMATCH:
                 first = primary_mismatch(report)
@@ -170,8 +210,8 @@ def _alive_in(version: str, *, found: dict[str, dict[str, Seen]], work: Path) ->
     return alive
 
 
-def _traits(folder: Path, finding_id: str) -> list[str]:
-    case = json.loads((folder / f"{finding_id}.json").read_text(encoding="utf-8"))
+def _traits(path: Path) -> list[str]:
+    case = json.loads(path.read_text(encoding="utf-8"))
     evolves = "SCHEMA EVOLUTION" in case["sql"] or any("autoMerge" in name for name in case.get("conf", {}))
     named = {"with evolution": evolves, "partitioned": bool(case["target"].get("partition_by"))}
     return [name for name, holds in named.items() if holds]
@@ -209,16 +249,17 @@ def shares(counted: dict[str, list[Cell]]) -> dict[str, str]:
     return {"known": str(known), "least": f"{least:.0%}", "most": f"{most:.0%}"}
 
 
-def table(counted: dict[str, list[Cell]], documents: dict[str, dict[str, Any]]) -> list[str]:
+def table(counted: dict[str, list[Cell]], runs: dict[str, list[Part]]) -> list[str]:
     """Write the rows of the table: known causes, then the least and the largest number of causes found, by kind."""
     lines = [f"| engine | cases | verified | known | {' | '.join(KINDS)} |", "|---|---|---|---|" + "---|" * len(KINDS)]
     for known in KNOWN:
         if known.engine not in counted:
             continue
         texts = (f"{c.known} / {c.least}-{c.most}" if c.most else f"{c.known} / 0" for c in counted[known.engine])
-        document = documents[known.engine]
-        share = f"{document['verified_share']:.0%}"
-        lines.append(f"| {known.engine} | {document['num_cases']} | {share} | {known.causes} | {' | '.join(texts)} |")
+        documents = [part.document for part in runs[known.engine]]
+        num_cases = sum(document["num_cases"] for document in documents)
+        share = sum(document["verified"] for document in documents) / max(num_cases, 1)
+        lines.append(f"| {known.engine} | {num_cases} | {share:.0%} | {known.causes} | {' | '.join(texts)} |")
     return lines
 
 
@@ -245,24 +286,25 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for answers and findings")
     parser.add_argument("--markdown", type=Path, help="write the page there, instead of printing it")
     options = parser.parse_args()
-    run = partial(run_fuzz, folder=options.work, seed=options.seed, max_time=options.max_time)
+    run = partial(run_version, folder=options.work, seed=options.seed, max_time=options.max_time)
     engines = [known.engine for known in KNOWN]
-    documents: dict[str, dict[str, Any]] = {}
+    runs: dict[str, list[Part]] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
-        for engine, document in zip(engines, pool.map(run, engines), strict=True):
-            documents[engine] = document
-            print(f"{engine}: {document['num_cases']} cases", file=sys.stderr)
-    found = {engine: findings(document, options.work / engine / "f") for engine, document in documents.items()}
-    found = with_lifetimes(found, options.work, options.jobs)
+        for engine, parts in zip(engines, pool.map(run, engines), strict=True):
+            runs[engine] = parts
+            print(f"{engine}: {', '.join(str(part.document['num_cases']) for part in parts)} cases", file=sys.stderr)
+    found = with_lifetimes({engine: findings(parts) for engine, parts in runs.items()}, options.jobs)
     counted = cells(found)
     head = HEAD.format(
         command=f"python -m benchmarks.rediscovery --max-time {options.max_time} --seed {options.seed}",
         seconds=options.max_time,
         date=dt.datetime.now(tz=dt.UTC).date(),
         version=importlib.metadata.version("mergecheck"),
+        boundaries=" and ".join(f"{rows} ({engine})" for engine, rows in BATCH_ROWS.items()),
+        **PARTS,
         **shares(counted),
     )
-    page = "\n".join([head, *table(counted, documents), *details(found), ""])
+    page = "\n".join([head, *table(counted, runs), *details(found), ""])
     if options.markdown is None:
         print(page)
     else:

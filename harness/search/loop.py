@@ -34,11 +34,16 @@ if TYPE_CHECKING:
 MAX_REPEATS = 250
 """After this many repeated draws in a row, the strategy has no new case left."""
 MAX_ENGINE_FAILURES = 3
-SHRINKING_SHARE = 0.03
-"""The share of the remaining time that one finding may use: twenty findings leave half of it for new cases."""
+SHRINKING_SHARE = 0.5
+"""The share of the run's time for shrinking; the rest is for new cases, however many findings there are."""
+FINDING_SHARE = 0.05
+"""The part of what is left for shrinking that one finding may use."""
 MAX_RESEMBLING = 6
 """After this many candidates that only show a known finding, shrinking ends."""
-MIN_SHRINKING_SECONDS = 5.0
+FEW_SECONDS = 5.0
+"""A finding may use this in any case, as long as time for shrinking is left."""
+MIN_SECONDS = 1.0
+"""What a finding may use if none is left."""
 
 
 class _ResemblesAFindingError(Exception):
@@ -225,11 +230,11 @@ class Search:
         return replace(report, mismatches=())
 
     def _limits_now(self) -> ShrinkLimits:
-        """Return the limits for one finding; they are smaller if little of the run's own time is left."""
+        """Return the limits for one finding; they are smaller if little of the time for shrinking is left."""
         if self._budget.max_seconds is None:
             return self._limits
-        left = self._budget.max_seconds - (time.monotonic() - self._started)
-        seconds = max(MIN_SHRINKING_SECONDS, SHRINKING_SHARE * left)
+        left = SHRINKING_SHARE * self._budget.max_seconds - self._counts.phase_seconds.get("shrink", 0.0)
+        seconds = max(MIN_SECONDS, min(FEW_SECONDS, left), FINDING_SHARE * left)
         return replace(self._limits, max_seconds=min(self._limits.max_seconds, seconds))
 
     def _engine_failed(self, report: CaseReport) -> None:

@@ -80,6 +80,7 @@ class DuckDbEngine:
                 "duplicate-source-names",
                 "append-only-target",
                 "strict-store-assignment",
+                "not-null-fields",
             }
         ),
         conf_domain=CONF_DOMAIN,
