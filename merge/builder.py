@@ -33,14 +33,14 @@ from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.syntax.source_alias import find_source_alias
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
-from mergecheck.merge.table.log.snapshot import open_snapshot
 from mergecheck.merge.table.reading.source_reads import read_traceably
+from mergecheck.merge.table.snapshot.reading import open_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from mergecheck.merge.command import MergeResult
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 # What toDF has returned, as long as the frame lives: no public interface of Spark tells what a frame reads.
 _SNAPSHOTS: WeakKeyDictionary[DataFrame, Snapshot] = WeakKeyDictionary()

@@ -55,8 +55,8 @@ from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.dependents import check_unpadded
 from mergecheck.merge.table.commit.new_schema import check_new_schema, check_void_columns, with_new_metadata
+from mergecheck.merge.table.commit.table_logs import DELTA_LOGS, TableLogs
 from mergecheck.merge.table.log.properties import AUTO_OPTIMIZE_WRITE, check_properties
-from mergecheck.merge.table.log.table_logs import DELTA_LOGS, TableLogs
 from mergecheck.merge.table.reading.source_reads import reads_table
 from mergecheck.merge.table.storage.paths import table_location
 from mergecheck.merge.table.writing.checks import table_checks
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.syntax.statement import MergeStatement
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 # how often a merge starts over after a block of its materialised source was lost (a static conf in Delta).
 MAX_ATTEMPTS = 4

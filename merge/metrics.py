@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mergecheck.merge.table.log.snapshot import total_records
+from mergecheck.merge.table.snapshot.data_files import total_records
 from mergecheck.merge.table.writing.rows import DELETES, UPDATES, RowAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.snapshot.data_files import DataFile
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
     from mergecheck.merge.table.writing.vectors import MarkedFile
     from mergecheck.merge.table.writing.write import WriteResult, WrittenFile
 

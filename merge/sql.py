@@ -19,7 +19,7 @@ from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.syntax.source_alias import find_source_alias
 from mergecheck.merge.syntax.source_query import SourceQuery, plan_query
-from mergecheck.merge.table.log.table_logs import DELTA_LOGS
+from mergecheck.merge.table.commit.table_logs import DELTA_LOGS
 from mergecheck.merge.table.reading.scan import read_table
 from mergecheck.merge.table.storage.paths import table_identity, table_location
 from mergecheck.merge.types.nullability import demands_values_inside
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from mergecheck.merge.command import MergeResult
     from mergecheck.merge.errors import MergeError
     from mergecheck.merge.syntax.statement import Clause, MergeStatement
-    from mergecheck.merge.table.log.snapshot import Snapshot
-    from mergecheck.merge.table.log.table_logs import TableLogs
+    from mergecheck.merge.table.commit.table_logs import TableLogs
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 _MERGE: Final = re.compile(r"\s*(?:WITH\b.*\b)?MERGE\b", re.IGNORECASE | re.DOTALL)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.concurrency.points import Point, PointKind
-from mergecheck.merge.table.log.table_logs import DELTA_LOGS, CommitLog, TableLogs
+from mergecheck.merge.table.commit.table_logs import DELTA_LOGS, CommitLog, TableLogs
 from mergecheck.merge.table.storage.paths import table_identity, table_location
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
     from mergecheck.merge.table.storage.log_store import Action
 
 

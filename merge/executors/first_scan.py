@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedExpression, ResolvedMerge
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

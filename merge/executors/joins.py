@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from mergecheck.merge.expressions.resolved import ResolvedExpression
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

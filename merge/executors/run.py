@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from mergecheck.merge.executors.source import PreparedSource
     from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedMerge
     from mergecheck.merge.metrics import Stopwatch
-    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.snapshot.data_files import DataFile
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
     from mergecheck.merge.table.writing.write import TableWriter
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.conf import MergeConf
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.metrics import PathResult
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 SOURCE_ROW_PRESENT = "_source_row_present_"
 

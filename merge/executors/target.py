@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from mergecheck.merge.executors.run import MergeRun
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
 
 
 def scan_target(run: MergeRun, files: Sequence[DataFile], *, with_row_identity: bool = True) -> DataFrame:

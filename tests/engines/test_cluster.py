@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from benchmarks.reliability.spark_servers import Cluster
 
-NUM_CASES = 6
+NUM_CASES = 4
 ROOT = Path(__file__).parents[2]
 
 

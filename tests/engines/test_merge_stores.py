@@ -30,8 +30,8 @@ from mergecheck.merge.conf import LARGE_TABLE_BYTES, SINGLE_SCAN
 from mergecheck.merge.errors import AnalysisError, ConcurrentModificationError, StoreError, UncertainCommitError
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.merge.table.commit import commit
-from mergecheck.merge.table.log.snapshot import open_snapshot
 from mergecheck.merge.table.reading.scan import read_table
+from mergecheck.merge.table.snapshot.reading import open_snapshot
 from mergecheck.merge.table.storage import object_store
 from mergecheck.merge.table.storage.log_store import LogStore
 from mergecheck.merge.table.storage.store_access import StoreAccess, store_access

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
     from mergecheck.merge.table.writing.write import WrittenFile
 
 DELTA = "spark.databricks.delta."

@@ -15,7 +15,7 @@ from merge_tables import UPSERT, Table
 from mergecheck.merge import command
 from mergecheck.merge.errors import ExecutionError, UnsupportedTableError
 from mergecheck.merge.sql import merge_sql
-from mergecheck.merge.table.log.snapshot import read_snapshot
+from mergecheck.merge.table.snapshot.reading import read_snapshot
 from mergecheck.merge.table.storage import storage
 from mergecheck.merge.table.storage.log_store import log_file
 

@@ -22,7 +22,7 @@ from mergecheck.merge.executors.first_scan import first_scan_columns
 from mergecheck.merge.executors.source import MergeSource
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.merge.syntax.parser import parse_merge
-from mergecheck.merge.table.log.snapshot import read_snapshot
+from mergecheck.merge.table.snapshot.reading import read_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,8 +14,8 @@ from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.spark.session import settings_of, start_session
 from mergecheck.merge import merge_sql
 from mergecheck.merge.conf import SINGLE_SCAN
-from mergecheck.merge.table.log.snapshot import read_snapshot
 from mergecheck.merge.table.reading.scan import MAX_INLINE_FILES
+from mergecheck.merge.table.snapshot.reading import read_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,7 @@ from mergecheck.merge.executors.classic import find_touched_files, write_all_cha
 from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle
 from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys, key_pairs
 from mergecheck.merge.executors.source import MaterializeReason, MergeSource, prepare_source
-from mergecheck.merge.table.log.snapshot import FileStatistics
+from mergecheck.merge.table.snapshot.data_files import FileStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable

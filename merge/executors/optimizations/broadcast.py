@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.executors.joins import Join
     from mergecheck.merge.executors.source import PreparedSource
     from mergecheck.merge.expressions.resolved import ResolvedMerge
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
 
 MAX_BROADCAST_ROWS = 500_000
 """Limit of source rows, since every task holds them in memory; only for columns of fixed length."""

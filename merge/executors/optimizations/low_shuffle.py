@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.executors.first_scan import TouchedFiles
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
     from mergecheck.merge.table.writing.write import WriteResult
 
 MAX_ROWS = 1_000_000_000

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.executors.joins import Join
     from mergecheck.merge.executors.source import PreparedSource
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
 
 SMALL_SOURCE_ROWS = 100_000
 SMALL_BYTES = 16 * 2**20

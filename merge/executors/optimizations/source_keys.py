@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
 
 MAX_SOURCE_ROWS = 50_000_000
 """Limit of source rows: a task holds the distinct keys of its partition in memory."""

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedMerge
-    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
     from mergecheck.merge.table.row_ids.tracking import FileIds
+    from mergecheck.merge.table.snapshot.data_files import DataFile
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
     from mergecheck.merge.table.storage.log_store import Action
     from mergecheck.merge.table.writing.write import WrittenFile
 

@@ -11,11 +11,11 @@ from mergecheck.merge.table.commit.actions import add_action, change_action, com
 from mergecheck.merge.table.commit.conflicts import check_conflicts
 from mergecheck.merge.table.commit.in_commit_timestamp import timestamp_after
 from mergecheck.merge.table.commit.new_schema import new_metadata, schema_actions
+from mergecheck.merge.table.commit.table_logs import DELTA_LOGS
 from mergecheck.merge.table.log.properties import IN_COMMIT_TIMESTAMPS
-from mergecheck.merge.table.log.snapshot import total_records
-from mergecheck.merge.table.log.table_logs import DELTA_LOGS
 from mergecheck.merge.table.row_ids.fresh_ids import ID_ENTRIES, FreshIds, KnownIds, ids_entry
 from mergecheck.merge.table.row_ids.tracking import NO_ID, PRESERVED
+from mergecheck.merge.table.snapshot.data_files import total_records
 from mergecheck.merge.types.identity import identities, with_marks
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.commit.actions import Transaction
     from mergecheck.merge.table.commit.conflicts import ReadSet
-    from mergecheck.merge.table.log.table_logs import TableLogs
+    from mergecheck.merge.table.commit.table_logs import TableLogs
     from mergecheck.merge.table.storage.log_store import Action
     from mergecheck.merge.table.writing.vectors import MarkedFile
     from mergecheck.merge.table.writing.write import WriteResult

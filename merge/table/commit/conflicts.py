@@ -13,8 +13,9 @@ from pyspark.sql import types as t
 from sqlglot import exp  # noqa: TC002 - dataclass fields are read at run time by tools
 
 from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind
-from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
 from mergecheck.merge.table.reading.data_skipping import file_may_match
+from mergecheck.merge.table.snapshot.data_files import DataFile
+from mergecheck.merge.table.snapshot.snapshot import Snapshot  # noqa: TC001 - the same
 from mergecheck.merge.table.storage.paths import file_location
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql.types import StructType
 
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
     Path = tuple[str, ...]
 

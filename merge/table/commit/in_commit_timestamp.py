@@ -8,8 +8,8 @@ from mergecheck.merge.errors import DamagedLogError
 from mergecheck.merge.table.commit.actions import IN_COMMIT_TIMESTAMP, now_millis
 
 if TYPE_CHECKING:
-    from mergecheck.merge.table.log.snapshot import Snapshot
-    from mergecheck.merge.table.log.table_logs import CommitLog
+    from mergecheck.merge.table.commit.table_logs import CommitLog
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 
 def timestamp_after(version: int, log: CommitLog, snapshot: Snapshot) -> int:

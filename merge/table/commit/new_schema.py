@@ -17,7 +17,7 @@ from mergecheck.merge.types.widening import with_type_changes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
     from mergecheck.merge.table.storage.log_store import Action
 
 CHANGE_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")

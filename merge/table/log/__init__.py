@@ -1,1 +1,1 @@
-"""What the log of a Delta table says: snapshot, protocol, features, statistics."""
+"""What the log of a Delta table says: actions, protocol, features, statistics."""

@@ -18,7 +18,7 @@ from mergecheck.merge.types.widening import is_from_float
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.merge.table.log.snapshot import DataFile, FileStatistics
+    from mergecheck.merge.table.snapshot.data_files import DataFile, FileStatistics
 
 Comparable: TypeAlias = Any  # int, float, Decimal, str, bool, date or datetime; both ends of one column alike
 

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import types as t
 
-    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
     from mergecheck.merge.table.reading.bounds import Comparable
+    from mergecheck.merge.table.snapshot.data_files import DataFile
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 
 class Truth(IntEnum):

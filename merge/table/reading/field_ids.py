@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import types as t
 
-    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.snapshot.data_files import DataFile
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 _FIELD_ID = b"PARQUET:field_id"
 

@@ -11,7 +11,7 @@ from mergecheck.merge.table.storage.paths import is_in_store
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.snapshot.data_files import DataFile
 
 
 def check_sizes(files: Iterable[DataFile]) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pyroaring import BitMap64
     from pyspark.sql import DataFrame, SparkSession
 
-    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.snapshot.data_files import DataFile
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 MAX_INLINE_ROWS = 1_000
 """So many deleted rows are written into the query; more are joined."""

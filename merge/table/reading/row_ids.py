@@ -9,8 +9,8 @@ from mergecheck.merge.syntax.dialect import quote_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.merge.table.log.snapshot import DataFile
     from mergecheck.merge.table.row_ids.tracking import TrackingColumns
+    from mergecheck.merge.table.snapshot.data_files import DataFile
 
 ROW_ID: Final = "_row_id_"
 COMMIT_VERSION: Final = "_row_commit_version_"

@@ -20,7 +20,7 @@ from mergecheck.merge.table.storage.paths import is_in_store, literal_path, tabl
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 
 def read_traceably(spark: SparkSession, snapshot: Snapshot) -> DataFrame:

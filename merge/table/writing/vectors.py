@@ -14,7 +14,8 @@ from pyroaring import BitMap64
 
 from mergecheck.merge.table.log.add_actions import read_add_actions
 from mergecheck.merge.table.log.deletion_vectors import DeletionVector, vector_file, vectors_file
-from mergecheck.merge.table.log.snapshot import DataFile, Snapshot  # noqa: TC001 - the same
+from mergecheck.merge.table.snapshot.data_files import DataFile  # noqa: TC001 - the same
+from mergecheck.merge.table.snapshot.snapshot import Snapshot  # noqa: TC001 - the same
 from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.writing.modified_rows import unpack
 

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from mergecheck.merge.table.log.indexed_columns import IndexedColumns
-    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.snapshot.data_files import DataFile
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
     from mergecheck.merge.types.identity import Identity
 
     BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]

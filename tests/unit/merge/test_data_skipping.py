@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
-from mergecheck.merge.table.log.snapshot import DataFile, FileStatistics, Snapshot
 from mergecheck.merge.table.reading.bounds import column_bounds
 from mergecheck.merge.table.reading.data_skipping import (
     Truth,
@@ -22,6 +21,8 @@ from mergecheck.merge.table.reading.data_skipping import (
     skip_files,
     target_only_conjuncts,
 )
+from mergecheck.merge.table.snapshot.data_files import DataFile, FileStatistics
+from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 COLUMN = "column"
 NEGATIONS = {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE, Truth.NULL: Truth.NULL}

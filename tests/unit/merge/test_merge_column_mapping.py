@@ -22,8 +22,9 @@ from mergecheck.merge.table.log.column_mapping import (
     with_new_ids,
 )
 from mergecheck.merge.table.log.protocol import Protocol
-from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
 from mergecheck.merge.table.reading.field_ids import check_field_ids
+from mergecheck.merge.table.snapshot.data_files import DataFile
+from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path

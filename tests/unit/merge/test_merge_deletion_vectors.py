@@ -15,7 +15,8 @@ from mergecheck.harness.delta.write import write_target
 from mergecheck.merge.errors import ExecutionError
 from mergecheck.merge.table.log.add_actions import read_add_actions
 from mergecheck.merge.table.log.deletion_vectors import DeletionVector, decoded, encoded, inline_rows, vectors_file
-from mergecheck.merge.table.log.snapshot import read_snapshot, total_records
+from mergecheck.merge.table.snapshot.data_files import total_records
+from mergecheck.merge.table.snapshot.reading import read_snapshot
 from mergecheck.merge.table.storage.log_store import LogStore, log_file
 from mergecheck.merge.table.writing.modified_rows import pack
 from mergecheck.merge.table.writing.vectors import mark_rows
@@ -26,7 +27,8 @@ from mergecheck.reference.types.ddl import parse_schema
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.snapshot.data_files import DataFile
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 IN_USE = [each for each in Vectors if each is not Vectors.NONE]
 ROWS = ((1, "a"), (2, None))

@@ -26,8 +26,8 @@ from mergecheck.merge.table.commit.commit import PendingCommit, commit
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.new_schema import check_new_schema
 from mergecheck.merge.table.log.properties import check_properties
-from mergecheck.merge.table.log.snapshot import read_snapshot
 from mergecheck.merge.table.row_ids.tracking import FileIds
+from mergecheck.merge.table.snapshot.reading import read_snapshot
 from mergecheck.merge.table.storage.log_store import LogStore, log_file
 from mergecheck.merge.table.writing.copied_rows import FileToCopy, copy_groups
 from mergecheck.merge.table.writing.modified_rows import pack
@@ -39,7 +39,7 @@ from mergecheck.reference.types.ddl import parse_schema
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 ENABLED = {"delta.enableRowTracking": "true"}
 SUPPORTED = {"delta.feature.rowTracking": "supported"}

@@ -21,7 +21,7 @@ from mergecheck.merge.expressions.resolved import ResolvedExpression, ResolvedMe
 from mergecheck.merge.table.commit.actions import Transaction, now_millis
 from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
 from mergecheck.merge.table.commit.conflicts import ReadSet
-from mergecheck.merge.table.log.snapshot import read_snapshot
+from mergecheck.merge.table.snapshot.reading import read_snapshot
 from mergecheck.merge.table.storage.log_store import LogStore, log_file
 from mergecheck.merge.table.writing.write import WriteResult, WrittenFile
 

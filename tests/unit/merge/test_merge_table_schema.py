@@ -15,12 +15,14 @@ from mergecheck.merge.table.commit.commit import PendingCommit, commit
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.new_schema import check_new_schema, check_void_columns, schema_actions
 from mergecheck.merge.table.log.columnless import read_columnless
-from mergecheck.merge.table.log.snapshot import Snapshot, read_snapshot
+from mergecheck.merge.table.snapshot.reading import read_snapshot
 from mergecheck.merge.table.storage.log_store import LogStore, log_file
 from mergecheck.merge.table.writing.write import WriteResult
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
 KEY = {"name": "id", "type": "long", "nullable": False, "metadata": {"CURRENT_DEFAULT": "7", "comment": "the key"}}
 DOUBLED = {"name": "d", "type": "long", "nullable": True, "metadata": {"delta.generationExpression": "id * 2"}}

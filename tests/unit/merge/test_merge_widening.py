@@ -14,8 +14,8 @@ from mergecheck.merge.conf import AutomaticWidening, MergeConf
 from mergecheck.merge.errors import AnalysisError, InvalidConfigurationError, UnsupportedStatementError
 from mergecheck.merge.resolution.schema_evolution import merge_schemas
 from mergecheck.merge.table.commit.new_schema import check_new_schema, with_new_metadata
-from mergecheck.merge.table.log.snapshot import read_snapshot
 from mergecheck.merge.table.reading.bounds import column_bounds
+from mergecheck.merge.table.snapshot.reading import read_snapshot
 from mergecheck.merge.types.widening import TYPE_CHANGES, is_widening, widens, with_type_changes
 from mergecheck.reference.case.model import Target
 from mergecheck.reference.types import widening as of_reference

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from mergecheck.merge.table.log.snapshot import open_snapshot
+from mergecheck.merge.table.snapshot.reading import open_snapshot
 from mergecheck.merge.table.storage.log_store import LogStore
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.snapshot.snapshot import Snapshot
     from mergecheck.merge.table.storage.log_store import Action
 
 
