@@ -70,7 +70,7 @@ MODULES = {
     "harness": (
         harness,
         (
-            "mergecheck.harness.compare.outcomes",
+            "mergecheck.harness.compare.answers.",
             "mergecheck.harness.compare.cell_identity",
             "mergecheck.harness.compare.invariants",
         ),

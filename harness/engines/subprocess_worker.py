@@ -14,7 +14,7 @@ import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any
 
-from mergecheck.harness.compare.outcomes import CRASHED, TIMED_OUT
+from mergecheck.harness.compare.answers.rejections import CRASHED, TIMED_OUT
 from mergecheck.harness.core.processes import limit_memory
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.reference.outcome import Rejection

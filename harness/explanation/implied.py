@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.outcomes import REFERENCE, compare_outcome, compare_rejection
+from mergecheck.harness.compare.answers.comparison import REFERENCE
+from mergecheck.harness.compare.answers.outcomes import compare_outcome
+from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.explanation.alternatives import alternatives
 from mergecheck.harness.verdict import Check
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.compare.outcomes import compare_outcome
 from mergecheck.harness.compare.rows import difference, rows_without
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.schema_json import check_constraints

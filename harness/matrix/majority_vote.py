@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.compare.outcomes import same_error_class
+from mergecheck.harness.compare.answers.rejections import same_error_class
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.verdict import Check

@@ -8,17 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.answers.comparison import REFERENCE, Comparison
+from mergecheck.harness.compare.answers.expectations import compare_expectation
+from mergecheck.harness.compare.answers.outcomes import compare_outcome
+from mergecheck.harness.compare.answers.rejections import check_unchanged, compare_rejection, no_error, spurious_error
 from mergecheck.harness.compare.invariants import invariant_mismatches
-from mergecheck.harness.compare.outcomes import (
-    REFERENCE,
-    Comparison,
-    check_unchanged,
-    compare_expectation,
-    compare_outcome,
-    compare_rejection,
-    no_error,
-    spurious_error,
-)
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.coverage.facts import facts_of

@@ -10,8 +10,8 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
-from mergecheck.harness.compare.outcomes import EXPECT, REFERENCE
 from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.explanation.text import reading_lines, why_lines
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY

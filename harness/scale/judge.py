@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from mergecheck.harness.compare.answers.comparison import REFERENCE
+from mergecheck.harness.compare.answers.rejections import check_unchanged, compare_rejection, no_error, spurious_error
 from mergecheck.harness.compare.metrics import metric_mismatches
-from mergecheck.harness.compare.outcomes import REFERENCE, check_unchanged, compare_rejection, no_error, spurious_error
 from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.core.formatting import fit

@@ -7,15 +7,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.checker import NONE_KNOWN, Checker
+from mergecheck.harness.compare.answers.outcomes import compare_outcome
+from mergecheck.harness.compare.answers.rejections import compare_rejection, no_error, same_error_class, spurious_error
 from mergecheck.harness.compare.log_laws.identity_laws import settle_ids
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
-from mergecheck.harness.compare.outcomes import (
-    compare_outcome,
-    compare_rejection,
-    no_error,
-    same_error_class,
-    spurious_error,
-)
 from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mergecheck.harness.compare.answers.outcomes import compare_outcome
+from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
-from mergecheck.harness.compare.outcomes import compare_outcome, compare_rejection
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Check
 from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection

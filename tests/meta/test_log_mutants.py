@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.compare.kinds import KINDS
-from mergecheck.harness.compare.outcomes import compare_rejection
 from mergecheck.harness.corruptions.answered import Answered
 from mergecheck.harness.corruptions.answers import answers_from_json
 from mergecheck.harness.corruptions.log_entries import (

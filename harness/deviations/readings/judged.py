@@ -7,7 +7,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.outcomes import compare_expectation
+from mergecheck.harness.compare.answers.expectations import compare_expectation
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.reference_engine import answered

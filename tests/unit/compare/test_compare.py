@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from mergecheck.harness.compare.answers.expectations import compare_expectation
+from mergecheck.harness.compare.answers.outcomes import compare_outcome
+from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.compare.metrics import HISTORY_METRICS, bound_text
-from mergecheck.harness.compare.outcomes import compare_expectation, compare_outcome, compare_rejection
 from mergecheck.harness.core.formatting import LINE_WIDTH, cell_text, row_text
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Check

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.log_laws.identity_laws import next_mark
-from mergecheck.harness.compare.outcomes import compare_outcome
 from mergecheck.harness.engine import Capabilities
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.model import Case, Source, Target

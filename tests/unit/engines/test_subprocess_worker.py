@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.compare.outcomes import BREAKDOWNS
+from mergecheck.harness.compare.answers.rejections import BREAKDOWNS
 from mergecheck.harness.engines.duckdb.worker import __file__ as duckdb_worker
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from mergecheck.harness.errors import EngineDownError

@@ -1,0 +1,1 @@
+"""Comparing a whole answer of an engine with what must come out."""

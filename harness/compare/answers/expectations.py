@@ -1,0 +1,87 @@
+"""Compare an answer with what the author of a case says must come out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.answers.comparison import (
+    EXPECT,
+    Comparison,
+    has_metrics,
+    mismatch,
+    one_line,
+    reported_metrics,
+    row_difference,
+    unreported_metrics,
+)
+from mergecheck.harness.compare.answers.rejections import check_unchanged, no_error, spurious_error
+from mergecheck.harness.compare.metrics import metric_mismatches
+from mergecheck.harness.compare.schema import schema_mismatches
+from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.case.error_pattern import matches
+from mergecheck.reference.outcome import Bound, Outcome, Rejection
+
+if TYPE_CHECKING:
+    from mergecheck.harness.engine import Capabilities
+    from mergecheck.reference.case.model import Expectation
+    from mergecheck.reference.types.data_types import Schema
+
+
+def compare_expectation(
+    expect: Expectation, result: Outcome | Rejection, *, capabilities: Capabilities, schema: Schema
+) -> Comparison:
+    """Hold an engine against what the author of the case says.
+
+    Args:
+        expect: the author's word; what it does not say is not checked.
+        result: the engine's answer.
+        capabilities: what the engine can show.
+        schema: types of the expected rows if ``expect`` names no schema: the target's.
+    """
+    if isinstance(result, Rejection):
+        return _expected_error(expect, result, capabilities)
+    if expect.error is not None:
+        return Comparison(mismatches=(no_error(f"an error that matches /{expect.error}/", against=EXPECT),))
+    wanted = expect.schema or schema
+    mismatches: list[Mismatch] = []
+    unsupported: list[Check] = []
+    metrics: tuple[str, ...] = ()
+    if expect.schema is not None and not capabilities.schema:
+        unsupported.append(Check.SCHEMA)
+    elif expect.schema is not None:
+        mismatches += schema_mismatches(expect.schema, result.schema, against=EXPECT, complete=False)
+    if expect.rows is not None:
+        mismatches += row_difference(Check.ROWS, EXPECT, expect.rows, result.rows, (wanted, result.schema))
+    if expect.metrics is not None:
+        if has_metrics(result, capabilities):
+            bounds = {name: Bound(value, value) for name, value in expect.metrics.items()}
+            reported = reported_metrics(bounds, capabilities)
+            mismatches += metric_mismatches(reported, result.metrics, against=EXPECT, exact_names=False)
+            metrics = unreported_metrics(bounds, capabilities)
+            unsupported += [Check.METRICS] if metrics else []
+        else:
+            unsupported.append(Check.METRICS)
+    if expect.cdf is not None:
+        if result.cdf is not None:
+            schemas = (change_schema(wanted), change_schema(result.schema))
+            mismatches += row_difference(Check.CDF, EXPECT, expect.cdf, result.cdf, schemas)
+        else:
+            unsupported.append(Check.CDF)
+    if expect.unchanged and result.committed:
+        mismatches.append(mismatch(Check.UNCHANGED, EXPECT, "committed", "a table version was created"))
+    return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported), unsupported_metrics=metrics)
+
+
+def _expected_error(expect: Expectation, found: Rejection, capabilities: Capabilities) -> Comparison:
+    if expect.error is None:
+        return Comparison(mismatches=(spurious_error(found, against=EXPECT),))
+    mismatches: list[Mismatch] = []
+    unsupported = () if capabilities.error_class else (Check.ERROR,)  # that it failed is all that can be said
+    if capabilities.error_class and not matches(expect.error, f"{found.error_class} {found.message}"):
+        lines = (f"expect: /{expect.error}/", f"engine: {found.error_class}", f"  {one_line(found.message)}")
+        mismatches.append(mismatch(Check.ERROR, EXPECT, "error_class", *lines))
+    unchanged = check_unchanged(found, against=EXPECT) if expect.unchanged else Comparison()
+    return Comparison(
+        mismatches=(*mismatches, *unchanged.mismatches), unsupported=(*unsupported, *unchanged.unsupported)
+    )

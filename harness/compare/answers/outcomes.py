@@ -1,0 +1,164 @@
+"""Compare the answer of a successful merge with what the reference says must come out.
+
+Exact everywhere: multisets of typed rows, metrics within their bounds, change rows, the schema, whether a version was
+created, what the commit says of itself, the command's row and the path. What an engine cannot show is returned as an
+unsupported check; it never counts as passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.answers.comparison import (
+    REFERENCE,
+    Comparison,
+    has_metrics,
+    mismatch,
+    reported_metrics,
+    row_difference,
+    unreported_metrics,
+)
+from mergecheck.harness.compare.commit_info import commit_info_mismatches, result_row_mismatches
+from mergecheck.harness.compare.log_laws.identity_laws import SettledIds, settle_ids
+from mergecheck.harness.compare.metrics import metric_mismatches
+from mergecheck.harness.compare.net_changes import net_changes
+from mergecheck.harness.compare.schema import schema_mismatches
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.outcome import Feed, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.harness.compare.table_outcome import CommitRecord
+    from mergecheck.harness.engine import Capabilities
+    from mergecheck.reference.outcome import Prediction
+    from mergecheck.reference.types.data_types import Schema
+
+
+def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: Capabilities) -> Comparison:
+    """Hold a successful merge against the reference (P-1 to P-3, R-402, R-732); generated values by rules (R-226)."""
+    settled = settle_ids(prediction, outcome)
+    prediction = settled.prediction
+    checks: list[tuple[Check, Callable[[], tuple[Mismatch, ...]] | None]] = [
+        (Check.SCHEMA, _schema_check(prediction, outcome, capabilities)),
+        (Check.ROWS, (lambda: _rows(prediction, outcome)) if capabilities.rows else None),
+        (Check.METRICS, _metrics_check(prediction, outcome, capabilities)),
+        (Check.CDF, (lambda: _cdf(prediction, outcome)) if _has_feed(outcome, capabilities) else None),
+        (Check.COMMIT, (lambda: _commit(prediction, outcome)) if outcome.committed is not None else None),
+        (Check.PATH, (lambda: _path(prediction, outcome)) if outcome.path is not None else None),
+        (Check.LOG, _log_check(prediction, outcome, capabilities)),
+        (Check.RESULT, (lambda: _result(prediction, outcome)) if outcome.result_row is not None else None),
+    ]
+    metrics = unreported_metrics(prediction.metrics, capabilities) if has_metrics(outcome, capabilities) else ()
+    unsupported = [
+        check
+        for check, compare in checks
+        if compare is None
+        or (check is Check.METRICS and metrics)
+        or (check is Check.LOG and capabilities.commit_info is not None)
+    ]
+    if _record(outcome) is None:
+        unsupported.append(Check.TABLE)  # a law needs no reference, but a log
+    return Comparison(
+        mismatches=(*_ids(settled), *(m for _, compare in checks if compare is not None for m in compare())),
+        unsupported=tuple(unsupported),
+        unsupported_metrics=metrics,
+    )
+
+
+def _has_feed(outcome: Outcome, capabilities: Capabilities) -> bool:
+    return capabilities.cdf and outcome.feed is not Feed.UNTOLD
+
+
+def _schema_check(
+    prediction: Prediction, outcome: Outcome, capabilities: Capabilities
+) -> Callable[[], tuple[Mismatch, ...]] | None:
+    if not (capabilities.schema and capabilities.rows):
+        return None
+    return lambda: _schema(prediction.schema, outcome, against=REFERENCE)
+
+
+def _metrics_check(
+    prediction: Prediction, outcome: Outcome, capabilities: Capabilities
+) -> Callable[[], tuple[Mismatch, ...]] | None:
+    if not has_metrics(outcome, capabilities):
+        return None
+    return lambda: tuple(
+        metric_mismatches(
+            reported_metrics(prediction.metrics, capabilities),
+            outcome.metrics,
+            against=REFERENCE,
+            exact_names=capabilities.exact_metric_names,
+        )
+    )
+
+
+def _schema(wanted: Schema, outcome: Outcome, *, against: str) -> tuple[Mismatch, ...]:
+    return schema_mismatches(wanted, outcome.schema, against=against, complete=True)
+
+
+def _rows(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
+    schemas = (prediction.schema, outcome.schema)
+    return row_difference(Check.ROWS, REFERENCE, prediction.rows, outcome.rows, schemas)
+
+
+def _ids(settled: SettledIds) -> tuple[Mismatch, ...]:
+    faults = settled.faults
+    return (replace(mismatch(Check.ROWS, REFERENCE, "R-226", *faults), parts=faults),) if faults else ()
+
+
+def _cdf(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
+    if prediction.cdf is None and outcome.cdf is None:
+        return ()
+    if outcome.cdf is None:
+        return (mismatch(Check.CDF, REFERENCE, "no_cdf", "the engine shows no change feed, though it is on (R-601)"),)
+    if prediction.cdf is None:
+        text = f"the engine shows {len(outcome.cdf)} change rows, though the change feed is off (R-601)"
+        return (mismatch(Check.CDF, REFERENCE, "spurious_cdf", text),)
+    schemas = (change_schema(prediction.schema), change_schema(outcome.schema))
+    wanted = net_changes(prediction.cdf, prediction.schema) if outcome.feed is Feed.NET else prediction.cdf
+    return row_difference(Check.CDF, REFERENCE, wanted, outcome.cdf, schemas)
+
+
+def _commit(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
+    if prediction.committed == outcome.committed:
+        return ()
+    kind, text = (
+        ("no_commit", "reference: a table version is created (R-732), engine: none")
+        if prediction.committed
+        else ("spurious_commit", "reference: no table version is created (R-732), engine: one")
+    )
+    return (mismatch(Check.COMMIT, REFERENCE, kind, text),)
+
+
+def _path(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
+    if outcome.path is None or prediction.path is outcome.path:
+        return ()
+    text = f"reference: path {prediction.path.value} (R-402), engine: path {outcome.path.value}"
+    return (mismatch(Check.PATH, REFERENCE, "path", text),)
+
+
+def _record(outcome: Outcome) -> CommitRecord | None:
+    return outcome.record if isinstance(outcome, TableOutcome) else None
+
+
+def _log_check(
+    prediction: Prediction, outcome: Outcome, capabilities: Capabilities
+) -> Callable[[], tuple[Mismatch, ...]] | None:
+    """Compare ``commitInfo``, if there is a commit on both sides; that one side has none is a difference of its own."""
+    record = _record(outcome)
+    if record is None:
+        return None
+    wanted = prediction.commit_info
+    if wanted is None or not record.num_commits:
+        return lambda: ()
+    return lambda: tuple(commit_info_mismatches(wanted, record, names=capabilities.commit_info, against=REFERENCE))
+
+
+def _result(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
+    if prediction.result_row is None or outcome.result_row is None:
+        return ()
+    return result_row_mismatches(prediction.result_row, outcome.result_row, against=REFERENCE)
