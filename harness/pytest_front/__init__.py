@@ -1,0 +1,1 @@
+"""What the pytest plugin is made of: items, and what checks their cases."""

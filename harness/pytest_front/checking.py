@@ -1,0 +1,109 @@
+"""What checks the cases of a pytest session: one engine and one reference, made when the first case runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mergecheck.harness.configuration.pytest_options import PytestSettings
+from mergecheck.harness.errors import UserInputError
+
+if TYPE_CHECKING:
+    from mergecheck.harness.checker import Checker
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+
+ENGINE = pytest.StashKey["Engine"]()
+CHECKER = pytest.StashKey["Checker"]()
+SETTINGS = pytest.StashKey[PytestSettings]()
+NOTICES = pytest.StashKey[list[str]]()
+SEED = pytest.StashKey[int]()
+STDERR = pytest.StashKey[int]()
+
+
+class CaseFailedError(AssertionError):
+    """A case on which the engine differs; the text is the failure report."""
+
+
+def option(config: pytest.Config, key: str) -> Any:  # noqa: ANN401 - any value of an option
+    """Return the value of an option, by its name without the prefix."""
+    return config.stash[SETTINGS].values[key]
+
+
+def engine_of(config: pytest.Config) -> Engine:
+    """Start the engine of the session, unless it runs already."""
+    engine = config.stash.get(ENGINE, None)
+    if engine is None:
+        from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+        from mergecheck.harness.spark.config import require_place, spark_place, use_place  # noqa: PLC0415 - the same
+        from mergecheck.harness.spark.temp_dirs import clear_leftovers  # noqa: PLC0415 - the same
+
+        clear_leftovers()
+        values = config.stash[SETTINGS].values
+        if any(values[key] for key in ("master", "remote", "table-root")):
+            use_place(spark_place(master=values["master"], remote=values["remote"], table_root=values["table-root"]))
+            require_place()
+        engine = config.stash[ENGINE] = load_engine(values["engine"])
+    return engine
+
+
+def checker_of(config: pytest.Config) -> Checker:
+    """Make what checks cases; the reference is made once, with the engine."""
+    from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+    from mergecheck.harness.core.time_limit import TimeLimit  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.audit import confirm  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.deviation_file import load_deviations  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.registry import Deviations  # noqa: PLC0415 - the same
+    from mergecheck.harness.session import reference_for, rerun_on  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import Check, Expressions, Oracle  # noqa: PLC0415 - the same
+
+    checker = config.stash.get(CHECKER, None)
+    if checker is None:
+        engine, values = engine_of(config), config.stash[SETTINGS].values
+        if values["no-deviations"] and values["deviations"]:
+            raise UserInputError("give either --mergecheck-deviations or --mergecheck-no-deviations")
+        files = tuple(map(Path, values["deviations"]))
+        deviations = Deviations() if values["no-deviations"] else load_deviations(files)
+        confirm(deviations, engine, config.stash[NOTICES].append)
+        expressions = Expressions(values["expressions"])
+        checks = frozenset(map(Check, values["check"])) or None
+        checker = config.stash[CHECKER] = Checker(
+            engine=engine,
+            deviations=deviations,
+            oracle=Oracle(values["oracle"]),
+            reference=reference_for(engine, expressions).evaluate,
+            checks=checks,
+            rerun=rerun_on(values["engine"], expressions=expressions, checks=checks, deviations=deviations),
+            limit=TimeLimit(seconds=values["case-timeout"], told=config.stash[STDERR]),
+        )
+    return checker
+
+
+def check_case(case: Case, path: Path, config: pytest.Config) -> None:
+    """Check a case as a test does.
+
+    Raises:
+        CaseFailedError: the engine differs.
+        EngineDownError: the engine failed.
+        pytest.skip.Exception: the engine or the reference does not support the case.
+        pytest.xfail.Exception: the difference is a known deviation.
+    """
+    from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+    from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
+    from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
+    from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
+
+    checker = checker_of(config)
+    report: CaseReport = check_saved(case, checker)
+    if report.deviations:
+        pytest.xfail(f"known deviation: {', '.join(report.deviations)}")
+    if report.verdict is Verdict.MISMATCH:
+        raise CaseFailedError(mismatch_report(report, path=path, readings=checker.readings(report)))
+    if report.verdict is Verdict.UNSUPPORTED:
+        pytest.skip(with_titles(report.reason))
+    if report.verdict is Verdict.ENGINE_ERROR:
+        raise EngineDownError(with_titles(report.reason))
