@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hypothesis.errors import Flaky
-
-from mergecheck.harness.core.case_id import content_digest, with_content_id
+from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.coverage.statistics import Counts, Stop, Summary
 from mergecheck.harness.engines import engine_name
 from mergecheck.harness.findings.dedup import KnownFindings
@@ -19,35 +16,22 @@ from mergecheck.harness.findings.store import Finding
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.report import events
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
-from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, is_small, num_rows, shrink
+from mergecheck.harness.search.shrinking import Shrinking, limits_within
+from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.verdict import Verdict
-from mergecheck.strategies.stream import DoesNotFailError, StopShrinking
 
 if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.findings.origin import Origin
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.search.prefetch import Finish, Prefetch
+    from mergecheck.harness.shrink.shrinker import Attempts
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 
 MAX_REPEATS = 250
 """After this many repeated draws in a row, the strategy has no new case left."""
 MAX_ENGINE_FAILURES = 3
-SHRINKING_SHARE = 0.5
-"""The share of the run's time for shrinking; the rest is for new cases, however many findings there are."""
-FINDING_SHARE = 0.05
-"""The part of what is left for shrinking that one finding may use."""
-MAX_RESEMBLING = 6
-"""After this many candidates that only show a known finding, shrinking ends."""
-FEW_SECONDS = 5.0
-"""A finding may use this in any case, as long as time for shrinking is left."""
-MIN_SECONDS = 1.0
-"""What a finding may use if none is left."""
-
-
-class _ResemblesAFindingError(Exception):
-    """Ends the shrinking of a case that most likely is a known finding with additions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +83,8 @@ class Search:
         self._timer = PhaseTimer(self._counts.phase_seconds)
         self._known = KnownFindings()
         self._kept_reasons: set[str] = set()
-        self._attempts: Attempts | None = None
-        self._drawn: CaseReport | None = None
+        self._shrinking: Shrinking | None = None
         self._number: int | None = None
-        self._resembled: list[tuple[str, str]] = []
         self._failures_in_a_row = 0
         self._stop = Stop.RUNNING
         self._started = 0.0
@@ -149,22 +131,11 @@ class Search:
         self._repeats_in_a_row = 0
         self._number = upcoming.drawn.index
         self._check_new(upcoming.finish, singles=upcoming.drawn.singles)
-        if self._attempts is not None:
-            self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
+        if self._shrinking is not None:
+            self._listener(events.ShrinkingStarted(fingerprint=self._shrinking.attempts.fingerprint))
             with self._timer.measure("shrink"):
-                self._shrink(self._attempts, upcoming.drawn.index)
+                self._shrinking.run(self._cases, upcoming.drawn.index)
             self._keep_finding()
-
-    def _shrink(self, attempts: Attempts, index: int) -> None:
-        """Run the domain's own passes.
-
-        If the case is still large afterwards, let Hypothesis simplify its draw, and run them again.
-        """
-        with contextlib.suppress(_ResemblesAFindingError):
-            shrink(attempts)
-            if not is_small(attempts.best.case) and not attempts.is_drawing_spent:
-                self._shrink_draw(attempts, index)
-                shrink(attempts)
 
     def _check_new(self, finish: Finish, *, singles: tuple[Case, ...]) -> None:
         """Check a drawn case; of a batch with a mismatch, find a pair of tables that shows one alone."""
@@ -185,17 +156,6 @@ class Search:
         alone = (self._checker.check_case(with_content_id(single)) for single in singles)
         return next((one for one in alone if fingerprint(one) is not None), report)
 
-    def _shrink_draw(self, attempts: Attempts, index: int) -> None:
-        """Let Hypothesis simplify the draw within its limits; ``attempts`` keeps the best case."""
-
-        def fails(case: Case) -> bool:
-            if attempts.is_drawing_spent:
-                raise StopShrinking
-            return attempts.reproduces(case)
-
-        with contextlib.suppress(Flaky, DoesNotFailError):  # a flaky finding does not come back
-            self._cases.shrink(index, fails)
-
     def _judge(self, report: CaseReport) -> None:
         """Count a known mismatch; confirm a new one by a second execution."""
         found = fingerprint(report)
@@ -210,32 +170,15 @@ class Search:
             self._counts.add_flaky()
             self._set_aside("flaky", report, f"{found}, which a second execution did not show")
             return
-        self._drawn, self._resembled = again, []
-        self._attempts = Attempts(again, check=self._check_smaller, limits=self._limits_now(), on_smaller=self._step)
-
-    def _check_smaller(self, case: Case) -> CaseReport:
-        """Check a candidate; one that only shows a known finding is refused, but may tell what the best case is.
-
-        Raises:
-            _ResemblesAFindingError: if enough candidates show a known finding.
-        """
-        about = None if self._attempts is None else self._attempts.fingerprint
-        report = replace(self._checker, about=about).check_case(case)
-        known = self._known.match_minimal(report)
-        if known is None or self._attempts is None:
-            return report
-        self._resembled.append((content_digest(self._attempts.best.case), known))
-        if len(self._resembled) >= MAX_RESEMBLING:
-            raise _ResemblesAFindingError
-        return replace(report, mismatches=())
+        self._shrinking = Shrinking(
+            again, checker=self._checker, known=self._known, limits=self._limits_now(), on_smaller=self._step
+        )
 
     def _limits_now(self) -> ShrinkLimits:
-        """Return the limits for one finding; they are smaller if little of the time for shrinking is left."""
         if self._budget.max_seconds is None:
             return self._limits
-        left = SHRINKING_SHARE * self._budget.max_seconds - self._counts.phase_seconds.get("shrink", 0.0)
-        seconds = max(MIN_SECONDS, min(FEW_SECONDS, left), FINDING_SHARE * left)
-        return replace(self._limits, max_seconds=min(self._limits.max_seconds, seconds))
+        spent = self._counts.phase_seconds.get("shrink", 0.0)
+        return limits_within(self._limits, run_seconds=self._budget.max_seconds, shrink_seconds=spent)
 
     def _engine_failed(self, report: CaseReport) -> None:
         if report.is_lost:
@@ -250,16 +193,15 @@ class Search:
             self._stop = Stop.ENGINE_DOWN
 
     def _keep_finding(self, *, was_interrupted: bool = False) -> None:
-        attempts = self._attempts
-        if attempts is None:
+        shrinking = self._shrinking
+        if shrinking is None:
             return
-        best = attempts.best
-        self._attempts = None
-        given_up = len(self._resembled) >= MAX_RESEMBLING
-        is_cut_short = was_interrupted or given_up or attempts.refused or attempts.is_spent()
-        known = self._resembled_by(best.case, is_cut_short=is_cut_short)
-        if known is not None and self._drawn is not None:
-            self._known.add_another(known, drawn=self._drawn)
+        attempts, best = shrinking.attempts, shrinking.attempts.best
+        self._shrinking = None
+        is_cut_short = was_interrupted or shrinking.is_cut_short
+        known = shrinking.resembled(is_cut_short=is_cut_short)
+        if known is not None:
+            self._known.add_another(known, drawn=shrinking.drawn)
             self._counts.findings[known] += 1
             self._listener(events.FindingRepeated(finding_id=known, fingerprint=attempts.fingerprint))
             return
@@ -275,9 +217,7 @@ class Search:
             number=self._number,
             readings=self._checker.readings(best),
         )
-        self._known.add(
-            finding.id, drawn=self._drawn or finding.report, minimal=finding.report, is_minimal=not is_cut_short
-        )
+        self._known.add(finding.id, drawn=shrinking.drawn, minimal=finding.report, is_minimal=not is_cut_short)
         self._counts.findings[finding.id] += 1
         text = mismatch_report(finding.report, finding=finding, path=self._findings.path_of(finding.id))
         path = self._findings.save(finding.report.case, text, self._origin(finding))
@@ -289,16 +229,6 @@ class Search:
     def _origin(self, finding: Finding) -> Origin:
         engine = engine_name(self._checker.engine)
         return origin_of(finding.report, found_by="fuzz", engine=engine, seed=finding.seed, number=finding.number)
-
-    def _resembled_by(self, case: Case, *, is_cut_short: bool) -> str | None:
-        """Return the known finding that a minimal case shows, but for additions that do not matter.
-
-        The shrinker refuses candidates that show a known finding. If one step from the minimal case leads to such a
-        candidate, the case is that finding with one addition. If shrinking was cut short, a step from any earlier case
-        counts too.
-        """
-        digest = content_digest(case)
-        return next((known for best, known in reversed(self._resembled) if is_cut_short or best == digest), None)
 
     def _set_aside(self, kind: str, report: CaseReport, reason: str) -> None:
         path = self._findings.set_aside(kind, report.case, set_aside_report(report, kind=kind, reason=reason))

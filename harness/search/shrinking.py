@@ -1,0 +1,130 @@
+"""Making one finding small, unless it turns out to be a finding that is known already."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis.errors import Flaky
+
+from mergecheck.harness.core.case_id import content_digest
+from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, is_small, shrink
+from mergecheck.strategies.stream import DoesNotFailError, StopShrinking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.harness.checker import Checker
+    from mergecheck.harness.findings.dedup import KnownFindings
+    from mergecheck.harness.search.prefetch import Prefetch
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+
+MAX_RESEMBLING = 6
+"""After this many candidates that only show a known finding, shrinking ends."""
+RUN_SHARE = 0.5
+"""The share of a run's time for shrinking; the rest is for new cases, however many findings there are."""
+FINDING_SHARE = 0.05
+"""The part of what is left for shrinking that one finding may use."""
+FEW_SECONDS = 5.0
+"""A finding may use this in any case, as long as time for shrinking is left."""
+MIN_SECONDS = 1.0
+"""What a finding may use if none is left."""
+
+
+class _ResemblesAFindingError(Exception):
+    """Ends the shrinking of a case that most likely is a known finding with additions."""
+
+
+def limits_within(limits: ShrinkLimits, *, run_seconds: float, shrink_seconds: float) -> ShrinkLimits:
+    """Return the limits for one finding of a run; they are smaller if little of the time for shrinking is left.
+
+    Args:
+        limits: what a finding is worth in a run without an end.
+        run_seconds: how long the run may take.
+        shrink_seconds: how long it has shrunk so far.
+    """
+    left = RUN_SHARE * run_seconds - shrink_seconds
+    seconds = max(MIN_SECONDS, min(FEW_SECONDS, left), FINDING_SHARE * left)
+    return replace(limits, max_seconds=min(limits.max_seconds, seconds))
+
+
+class Shrinking:
+    """The shrinking of one finding.
+
+    Args:
+        drawn: the drawn case, with its mismatch.
+        checker: checks the smaller cases.
+        known: the findings of the run so far. A candidate that shows one of them is refused.
+        limits: how much shrinking the finding is worth.
+        on_smaller: told of every smaller case.
+    """
+
+    def __init__(
+        self,
+        drawn: CaseReport,
+        *,
+        checker: Checker,
+        known: KnownFindings,
+        limits: ShrinkLimits,
+        on_smaller: Callable[[Attempts], None],
+    ) -> None:
+        self.drawn = drawn
+        self.attempts = Attempts(drawn, check=self._check_smaller, limits=limits, on_smaller=on_smaller)
+        self._checker = replace(checker, about=self.attempts.fingerprint)
+        self._known = known
+        self._resembled: list[tuple[str, str]] = []
+
+    def run(self, cases: Prefetch, index: int) -> None:
+        """Run the domain's own passes.
+
+        If the case is still large afterwards, let Hypothesis simplify its draw, and run them again.
+        """
+        attempts = self.attempts
+        with contextlib.suppress(_ResemblesAFindingError):
+            shrink(attempts)
+            if not is_small(attempts.best.case) and not attempts.is_drawing_spent:
+                self._simplify_draw(cases, index)
+                shrink(attempts)
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Tell whether it ended before nothing smaller was left to try."""
+        return len(self._resembled) >= MAX_RESEMBLING or self.attempts.refused or self.attempts.is_spent()
+
+    def resembled(self, *, is_cut_short: bool) -> str | None:
+        """Return the known finding that the smallest case shows, but for additions that do not matter.
+
+        Candidates that show a known finding were refused. If one step from the smallest case leads to such a
+        candidate, the case is that finding with one addition. If shrinking was cut short, a step from any earlier case
+        counts too.
+        """
+        digest = content_digest(self.attempts.best.case)
+        return next((known for best, known in reversed(self._resembled) if is_cut_short or best == digest), None)
+
+    def _simplify_draw(self, cases: Prefetch, index: int) -> None:
+        """Let Hypothesis simplify the draw within its limits; the attempts keep the best case."""
+
+        def fails(case: Case) -> bool:
+            if self.attempts.is_drawing_spent:
+                raise StopShrinking
+            return self.attempts.reproduces(case)
+
+        with contextlib.suppress(Flaky, DoesNotFailError):  # a flaky finding does not come back
+            cases.shrink(index, fails)
+
+    def _check_smaller(self, case: Case) -> CaseReport:
+        """Check a candidate; one that only shows a known finding is refused, but may tell what the best case is.
+
+        Raises:
+            _ResemblesAFindingError: if enough candidates show a known finding.
+        """
+        report = self._checker.check_case(case)
+        known = self._known.match_minimal(report)
+        if known is None:
+            return report
+        self._resembled.append((content_digest(self.attempts.best.case), known))
+        if len(self._resembled) >= MAX_RESEMBLING:
+            raise _ResemblesAFindingError
+        return replace(report, mismatches=())
