@@ -112,7 +112,11 @@ class Part:
 
 
 def run_version(engine: str, *, folder: Path, seed: int, max_time: int) -> list[Part]:
-    """Fuzz one version in parts; a part whose answer is in the folder already is not run again."""
+    """Fuzz one version in parts; a part whose answer is in the folder already is not run again.
+
+    Returns:
+        The parts that came to an end. What ended without a result is said on stderr, and runs again the next time.
+    """
     home = folder / engine
     home.mkdir(parents=True, exist_ok=True)
     capabilities = home / "capabilities.json"
@@ -129,7 +133,11 @@ def run_version(engine: str, *, folder: Path, seed: int, max_time: int) -> list[
         if not answer.exists():
             options = ["--engine", engine, "--seed", str(seed + number), "--max-time", str(round(share * max_time))]
             options += ["--max-cases", "1000000", "--floor", "0", "--no-deviations", "--findings", str(found), "--json"]
-            answer.write_bytes(_mergecheck("fuzz", *options, *own[name]))
+            told = _mergecheck("fuzz", *options, *own[name])
+            if not told:
+                print(f"{engine}: {name} ended without a result", file=sys.stderr)
+                continue
+            answer.write_bytes(told)
         parts.append(Part(json.loads(answer.read_text(encoding="utf-8")), found))
     return parts
 
@@ -291,7 +299,8 @@ def main() -> None:
     runs: dict[str, list[Part]] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
         for engine, parts in zip(engines, pool.map(run, engines), strict=True):
-            runs[engine] = parts
+            if parts:
+                runs[engine] = parts
             print(f"{engine}: {', '.join(str(part.document['num_cases']) for part in parts)} cases", file=sys.stderr)
     found = with_lifetimes({engine: findings(parts) for engine, parts in runs.items()}, options.jobs)
     counted = cells(found)
