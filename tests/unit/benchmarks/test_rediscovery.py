@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from benchmarks.rediscovery import KNOWN, Cell, cells, findings, shares, table
+from benchmarks.rediscovery import KNOWN, Cell, Part, cells, findings, shares, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,9 @@ def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
     document = {
         "findings": [{"id": name, "fingerprint": text, "num_cases": 2} for name, (text, _) in fingerprints.items()]
     }
-    found = findings(document, tmp_path)
+    again = {"findings": [{"id": "a", "fingerprint": fingerprints["a"][0], "num_cases": 5}]}
+    found = findings([Part(document, tmp_path), Part(again, tmp_path)])
+    assert [found[name].num_cases for name in "ab"] == [7, 2]
     assert {name: one.kind for name, one in found.items()} == {
         "a": "rows",
         "b": "rows",
@@ -49,8 +51,9 @@ def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
     engine = KNOWN[0].engine
     found["a"] = replace(found["a"], lifetime=frozenset({engine}))
     found["b"] = replace(found["b"], lifetime=frozenset({engine, KNOWN[1].engine}))
-    *_, line = table(cells({engine: found}), {engine: {"num_cases": 9, "verified_share": 0.5}})
-    assert line.startswith(f"| {engine} | 9 | 50% | {KNOWN[0].causes} | {KNOWN[0].by_kind[0]} / 2-2 | ")
+    counts = [Part({"num_cases": 8, "verified": 5}, tmp_path), Part({"num_cases": 2, "verified": 0}, tmp_path)]
+    *_, line = table(cells({engine: found}), {engine: counts})
+    assert line.startswith(f"| {engine} | 10 | 50% | {KNOWN[0].causes} | {KNOWN[0].by_kind[0]} / 2-2 | ")
 
 
 def test_what_is_found_beyond_the_known_causes_of_a_kind_does_not_count() -> None:
