@@ -125,7 +125,7 @@ def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
     """
 
     def check(path: Path) -> None:
-        from mergecheck.harness.findings.corpus import load_corpus  # noqa: PLC0415 - the same
+        from mergecheck.harness.findings.corpus import load_corpus  # noqa: PLC0415 - see the module's docstring
 
         try:
             corpus = load_corpus([str(path)], trust=pytestconfig.getoption("--mergecheck-trust"))

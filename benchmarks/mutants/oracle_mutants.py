@@ -59,6 +59,8 @@ PARTS = {
     "harness": (
         "tests/meta/test_comparator_mutants.py",
         "tests/unit/compare/test_compare.py",
+        "tests/unit/compare/test_compare_rejections.py",
+        "tests/unit/compare/test_compare_expectations.py",
         "tests/unit/compare/test_compare_rows.py",
         "tests/unit/compare/test_compare_cell_identity.py",
         "tests/unit/oracles/test_reference_oracle.py",

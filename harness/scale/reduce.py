@@ -101,7 +101,7 @@ def _keep(
         num_cases=1,
         num_runs=attempts.num_runs,
         seconds=attempts.seconds,
-        cut_short=attempts.refused or attempts.is_spent(),
+        cut_short=attempts.is_cut_short,
         readings=checker.readings(best),
     )
     folder = FindingsDirectory(findings)

@@ -91,7 +91,7 @@ class Shrinking:
     @property
     def is_cut_short(self) -> bool:
         """Tell whether it ended before nothing smaller was left to try."""
-        return len(self._resembled) >= MAX_RESEMBLING or self.attempts.refused or self.attempts.is_spent()
+        return len(self._resembled) >= MAX_RESEMBLING or self.attempts.is_cut_short
 
     def resembled(self, *, is_cut_short: bool) -> str | None:
         """Return the known finding that the smallest case shows, but for additions that do not matter.

@@ -89,6 +89,11 @@ class Attempts:
         return self.num_runs >= share * self._limits.max_runs or self.seconds >= share * self._limits.max_seconds
 
     @property
+    def is_cut_short(self) -> bool:
+        """Tell whether a limit ended it before nothing smaller was left to try."""
+        return self.refused or self.is_spent()
+
+    @property
     def is_drawing_spent(self) -> bool:
         """Tell whether what is left of the limits is for the domain's own passes."""
         return self.is_spent(share=self._limits.drawing_share)

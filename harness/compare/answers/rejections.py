@@ -52,7 +52,7 @@ def check_unchanged(found: Rejection, *, against: str) -> Comparison:
 
 
 def same_error_class(left: str, right: str) -> bool:
-    """Tell whether two error classes are one; a class without its sub-class stands for all of them."""
+    """Tell whether two error classes are the same. A class without a sub-class equals each of its sub-classes."""
     return left == right or left.startswith(right + ".") or right.startswith(left + ".")
 
 

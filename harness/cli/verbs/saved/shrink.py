@@ -204,7 +204,7 @@ class _Shrinking:
             before=given.case,
             num_runs=attempts.num_runs,
             seconds=attempts.seconds,
-            cut_short=attempts.refused or attempts.is_spent(),
+            cut_short=attempts.is_cut_short,
         )
 
     def _check(self, case: Case) -> CaseReport:
