@@ -91,6 +91,7 @@ class Feature(Enum):
     # in every case, unless an engine lacks them, see ALWAYS_ON
     NARROW_INTEGERS = "narrow-integers", 100
     TEXT_PARTITIONS = "text-partitions", 100
+    LISTED_GENERATED = "values-for-generated-columns", 100
     # names and columns
     AWKWARD_NAMES = "awkward-names", 22
     SPACED_NAMES = "names-with-spaces", 12
@@ -145,8 +146,8 @@ class Feature(Enum):
     TEXT_LENGTHS = "text-lengths", 75
 
 
-ALWAYS_ON = (Feature.NARROW_INTEGERS, Feature.TEXT_PARTITIONS)
-"""Types of columns that any case may have: TINYINT and SMALLINT, and partitions by texts. They are not drawn."""
+ALWAYS_ON = (Feature.NARROW_INTEGERS, Feature.TEXT_PARTITIONS, Feature.LISTED_GENERATED)
+"""What any case may have: TINYINT and SMALLINT, partitions by texts, values for generated columns. Not drawn."""
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),

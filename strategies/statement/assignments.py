@@ -149,7 +149,7 @@ def _generated(
 ) -> list[Assignment]:
     """Draw whether a generated column is listed: with the value that it must have, or by a feature without (R-222)."""
     found = [column for column in schemas.target if column.computed is not None]
-    if not found or not chance(draw, 32):
+    if not found or Feature.LISTED_GENERATED not in scope.features or not chance(draw, 32):
         return []
     column = found[0]
     if Feature.VIOLATIONS in scope.features and chance(draw, 50):

@@ -56,7 +56,8 @@ def constrained(
         texts = [c for c in columns if c.name in partition_by and c.name not in key_names and c.type == STRING]
         if texts and chance(draw, 50):
             checks = (*checks, _check_of_text(texts[0]))
-    if Feature.GENERATED_COLUMNS in features:
+    # a star gives every column a value
+    if Feature.GENERATED_COLUMNS in features and (Feature.LISTED_GENERATED in features or Feature.STAR not in features):
         columns = _with_generated(draw, columns)
     return columns, checks
 

@@ -81,6 +81,7 @@ class DuckDbEngine:
                 "append-only-target",
                 "strict-store-assignment",
                 "not-null-fields",
+                "values-for-generated-columns",
             }
         ),
         conf_domain=CONF_DOMAIN,

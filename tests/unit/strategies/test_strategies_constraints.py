@@ -11,6 +11,7 @@ from mergecheck.reference.types.data_types import BIGINT, INT, STRING, StructTyp
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.syntax.columns import Column
 from mergecheck.strategies.syntax.expressions import Cast, Coalesce, Literal, Reference, Side, Sum
+from mergecheck.strategies.syntax.statement import Action
 from mergecheck.strategies.syntax.truth import evaluator, places
 from mergecheck.strategies.table.constraints import substituted, with_computed
 
@@ -66,6 +67,21 @@ def test_every_demand_reaches_the_case(drawn: tuple[DrawnCase, ...]) -> None:
             assert column.nullable or column.name not in each.case.target.schema.names
             assert column.default is None
             assert column.generated is None
+
+
+def test_an_engine_may_have_generated_columns_and_no_values_for_them() -> None:
+    """Neither a list nor a star then gives a generated column a value; the columns themselves stay."""
+    favoured = Profile().favouring(*DEMANDS, percent=70)
+    for profile, expected in ((favoured, {True, False}), (favoured.without(Feature.LISTED_GENERATED), {False})):
+        given = [
+            clause.star or name in {assignment.column for assignment in clause.assignments}
+            for each in islice(samples(31, profile=profile), 200)
+            for name in (column.name for column in each.merge.schemas.target if column.computed is not None)
+            for clause in each.merge.statement.clauses
+            if clause.action is not Action.DELETE
+        ]
+        assert len(given) > 50
+        assert set(given) == expected
 
 
 def test_generated_columns_come_after_what_they_use(drawn: tuple[DrawnCase, ...]) -> None:
