@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from mergecheck.harness.coverage.nway.impossible import Impossible
+    from mergecheck.harness.coverage.nway.exclusions import Impossible
 
 Values = tuple[str, ...]
 """Values of different dimensions, as ``dimension=value``, in the order of the dimensions."""

@@ -7,7 +7,8 @@ from itertools import combinations
 from mergecheck.harness.coverage.nway.case_values import values_of
 from mergecheck.harness.coverage.nway.counting import pairs_together, threes_together
 from mergecheck.harness.coverage.nway.dimensions import DIMENSIONS, grouped
-from mergecheck.harness.coverage.nway.impossible import PAIRS, THREES, Impossible
+from mergecheck.harness.coverage.nway.exclusions import Impossible
+from mergecheck.harness.coverage.nway.impossible import PAIRS, THREES
 from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.merge_reference import MergeReference
 from mergecheck.reference.types.ddl import parse_schema
