@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.counting_laws import COPIED, DELETED, INSERTED, UPDATED, counting_laws, feed_counts
 from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
 from mergecheck.harness.compare.log_laws.commit_laws import broken_law, record_laws, time_laws
 from mergecheck.harness.compare.log_laws.row_tracking_laws import row_id_faults
@@ -21,7 +22,7 @@ from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.expressions.names import char_columns
-from mergecheck.reference.outcome import Feed, MergePath
+from mergecheck.reference.outcome import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 
 PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 
-_INSERTED = "numTargetRowsInserted"
-_UPDATED = "numTargetRowsUpdated"
-_DELETED = "numTargetRowsDeleted"
-_COPIED = "numTargetRowsCopied"
 _MAX_FAULTS = 4
 _REMOVING = frozenset({"delete", "update_preimage"})
 _ADDING = frozenset({"insert", "update_postimage"})
@@ -61,25 +58,6 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
     return tuple(found)
 
 
-def counting_laws(
-    before: int, after: int, *, metrics: Mapping[str, int], path: MergePath | None, present: frozenset[tuple[str, str]]
-) -> Iterator[Mismatch]:
-    """Check the laws that need the numbers of rows only (P-5 to P-9).
-
-    Args:
-        before: rows of the table before the merge.
-        after: rows of the table after it.
-        metrics: what the merge reports.
-        path: the execution path, None if it is not known.
-        present: (kind, action) of the statement's clauses; empty if they are not known.
-    """
-    yield from _row_count(before, after, metrics)
-    yield from _sums(metrics)
-    yield from _path_laws(before, metrics, path)
-    yield from _bounds(before, metrics)
-    yield from _clause_laws(before, after, metrics, present)
-
-
 def _schema_laws(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
     """R-234, R-235: evolution only adds. R-239: a schema changes by a commit or not at all."""
     faults = tuple(evolution_faults(target.schema, outcome.schema, widens=_widens(target)))
@@ -87,68 +65,6 @@ def _schema_laws(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
         yield replace(broken_law("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA), parts=faults)
     if outcome.committed is False and outcome.schema != target.schema:
         yield broken_law("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
-
-
-def _row_count(before: int, after: int, metrics: Mapping[str, int]) -> Iterator[Mismatch]:
-    """P-5: the rows after are those before, plus the inserted, less the deleted."""
-    inserted, deleted = metrics.get(_INSERTED), metrics.get(_DELETED)
-    if inserted is None or deleted is None or after == before + inserted - deleted:
-        return
-    rows = counted(after, "row")
-    yield broken_law("P-5", f"{rows} after, but {before} before + {inserted} inserted - {deleted} deleted")
-
-
-def _sums(metrics: Mapping[str, int]) -> Iterator[Mismatch]:
-    """P-6: totals are the sums of their parts (R-505, R-506)."""
-    laws = {
-        "numOutputRows": (_INSERTED, _UPDATED, _COPIED),
-        _UPDATED: ("numTargetRowsMatchedUpdated", "numTargetRowsNotMatchedBySourceUpdated"),
-        _DELETED: ("numTargetRowsMatchedDeleted", "numTargetRowsNotMatchedBySourceDeleted"),
-    }
-    for total, parts in laws.items():
-        if total in metrics and all(part in metrics for part in parts):
-            values = [metrics[part] for part in parts]
-            if metrics[total] != sum(values):
-                text = " + ".join(f"{part} {value}" for part, value in zip(parts, values, strict=True))
-                yield broken_law("P-6", f"{total} {metrics[total]}, but it is the sum of", text)
-
-
-def _path_laws(before: int, metrics: Mapping[str, int], path: MergePath | None) -> Iterator[Mismatch]:
-    """P-7, as far as it can be seen: only path D copies, and it rewrites no more rows than there are."""
-    if path is None or not {_UPDATED, _DELETED, _COPIED} <= metrics.keys():
-        return
-    copied, changed = metrics[_COPIED], metrics[_UPDATED] + metrics[_DELETED]
-    if path is not MergePath.D and copied:
-        yield broken_law("P-7", f"{_COPIED} {copied} on path {path.value}, which copies nothing (R-510)")
-    if path in (MergePath.A, MergePath.B, MergePath.C) and changed:
-        yield broken_law("P-7", f"{counted(changed, 'row')} updated or deleted on path {path.value} (R-510)")
-    if path is MergePath.D and copied + changed > before:
-        yield broken_law("P-7", f"{counted(copied, 'row')} copied and {changed} changed, of {before} in the table")
-
-
-def _bounds(before: int, metrics: Mapping[str, int]) -> Iterator[Mismatch]:
-    """P-8: no more rows are changed than the table has, nor inserted than the source has."""
-    if _UPDATED in metrics and _DELETED in metrics and metrics[_UPDATED] + metrics[_DELETED] > before:
-        yield broken_law("P-8", f"{metrics[_UPDATED]} updated + {metrics[_DELETED]} deleted, of {before} rows")
-    if _INSERTED in metrics and "numSourceRows" in metrics and metrics[_INSERTED] > metrics["numSourceRows"]:
-        yield broken_law("P-8", f"{metrics[_INSERTED]} inserted, of {metrics['numSourceRows']} source rows")
-
-
-def _clause_laws(
-    before: int, after: int, metrics: Mapping[str, int], present: frozenset[tuple[str, str]]
-) -> Iterator[Mismatch]:
-    """P-9: what no clause does is not done."""
-    if not present:
-        return
-    actions = {action for _, action in present}
-    for action, metric in (("insert", _INSERTED), ("update", _UPDATED), ("delete", _DELETED)):
-        if action not in actions and metrics.get(metric, 0):
-            yield broken_law("P-9", f"{metric} {metrics[metric]}, but no clause does that")
-    rows = counted(after, "row")
-    if "insert" not in actions and after > before:
-        yield broken_law("P-9", f"{rows} after and {before} before, but no clause inserts", check=Check.ROWS)
-    if "delete" not in actions and after < before:
-        yield broken_law("P-9", f"{rows} after and {before} before, but no clause deletes", check=Check.ROWS)
 
 
 def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
@@ -216,20 +132,7 @@ def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
 def _serves_copies(case: Case, outcome: Outcome) -> bool:
     """Tell whether the feed may have copied rows: nothing changed, and no metrics in the commit say so (R-605)."""
     recorded = outcome.history_metrics if isinstance(outcome, TableOutcome) else records_metrics(case.conf)
-    return not recorded and not any(outcome.metrics.get(name) for name in (_INSERTED, _UPDATED, _DELETED))
-
-
-def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:
-    """P-13: change rows per type equal the metrics (R-611), and there is no other type (R-603)."""
-    laws = {"insert": _INSERTED, "update_preimage": _UPDATED, "update_postimage": _UPDATED, "delete": _DELETED}
-    for change_type, metric in laws.items():
-        if metric in metrics and counts[change_type] != metrics[metric]:
-            text = f"{counted(counts[change_type], 'change row')} of type {change_type}, but {metric} {metrics[metric]}"
-            yield broken_law("P-13", text, check=Check.CDF)
-    if unknown := sorted(map(repr, counts.keys() - laws.keys())):
-        yield broken_law(
-            "P-13", f"change rows of type {', '.join(unknown)}, which does not exist (R-603)", check=Check.CDF
-        )
+    return not recorded and not any(outcome.metrics.get(name) for name in (INSERTED, UPDATED, DELETED))
 
 
 def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
@@ -277,8 +180,8 @@ def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
     """
     metrics = outcome.metrics
     laws = {
-        "removed": (outcome.num_records_removed, (_UPDATED, _DELETED, _COPIED)),
-        "added": (outcome.num_records_added, (_INSERTED, _UPDATED, _COPIED)),
+        "removed": (outcome.num_records_removed, (UPDATED, DELETED, COPIED)),
+        "added": (outcome.num_records_added, (INSERTED, UPDATED, COPIED)),
     }
     for what, (records, parts) in laws.items():
         if outcome.committed is False and records:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.compare.invariants import counting_laws, feed_counts
+from mergecheck.harness.compare.counting_laws import counting_laws, feed_counts
 from mergecheck.harness.compare.log_laws.commit_laws import broken_law
 from mergecheck.harness.delta.check_statistics import has_order, is_high, is_low, typed_bound
 from mergecheck.harness.scale.multisets import multiset_sums

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from mergecheck.harness.compare.invariants import counting_laws, invariant_mismatches
+from mergecheck.harness.compare.counting_laws import counting_laws
+from mergecheck.harness.compare.invariants import invariant_mismatches
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.reference.case.model import Case, Target
