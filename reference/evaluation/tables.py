@@ -60,7 +60,8 @@ _NUMBERS_OF = {
     Kind.NOT_MATCHED_BY_SOURCE: ("rid",),
 }
 _JOIN_ASKED_PAIRS = "JOIN asked_pairs USING (sid, rid)"
-_MAX_PAIRS = 200_000
+_MAX_ASKED_PAIRS = 200_000
+_MAX_MATCHED_PAIRS = 1_000_000  # each becomes some objects of Python
 _NUMBERS = {
     Kind.MATCHED: "sid, rid",
     Kind.NOT_MATCHED: "sid, NULL AS rid",
@@ -101,8 +102,10 @@ class Tables:
                 self._create(name, f"SELECT * FROM {name} JOIN asked_{name} USING ({number})")
         if pairs := self._asked_on_pairs:
             ((num_pairs,),) = self._select("SELECT count(*) FROM source, target")
-            if num_pairs > _MAX_PAIRS:
-                raise UnsupportedByReferenceError(f"a condition to be asked for on over {_MAX_PAIRS} pairs of rows")
+            if num_pairs > _MAX_ASKED_PAIRS:
+                raise UnsupportedByReferenceError(
+                    f"a condition to be asked for on over {_MAX_ASKED_PAIRS} pairs of rows"
+                )
             self._ask("asked_pairs", "source, target", ["sid", "rid"], pairs)
         for one in self.merge.asked:
             table = "asked_pairs" if one.side is None else "target" if one.side is Side.TARGET else "source"
@@ -193,9 +196,16 @@ class Tables:
             self.connection.execute(f"SELECT {counts} FROM {self._full_join}").fetchall()
 
     def match(self, *, every_pair: bool = False) -> Matches:
-        """Create ``pairs``; with ``every_pair``, also read the value of ON for each pair of rows."""
+        """Create ``pairs``; with ``every_pair``, also read the value of ON for each pair of rows.
+
+        Raises:
+            UnsupportedByReferenceError: if more pairs match than can be looked at one by one.
+        """
         on = self.merge.on.sql
-        self._create("pairs", f"SELECT sid, rid FROM {self._product} WHERE {on}")
+        self._create("pairs", f"SELECT sid, rid FROM {self._product} WHERE {on} LIMIT {_MAX_MATCHED_PAIRS + 1}")
+        ((num_pairs,),) = self._select("SELECT count(*) FROM pairs")
+        if num_pairs > _MAX_MATCHED_PAIRS:
+            raise UnsupportedByReferenceError(f"over {_MAX_MATCHED_PAIRS} pairs of rows that match")
         multi_matched = self._select("SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1")
         return Matches(
             pairs=tuple(self._select("SELECT sid, rid FROM pairs")),

@@ -30,10 +30,11 @@ _KEYWORDS = frozenset(word for words in SparkDialect.Tokenizer.KEYWORDS for word
 _BARE = frozenset(("CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "DEFAULT"))  # columns, but not always
 _NO_FUNCTIONS = frozenset(
     (
-        "NOT AND OR IN LIKE ILIKE RLIKE REGEXP BETWEEN IS CASE WHEN THEN ELSE END EXISTS SELECT FROM "
-        "WHERE VALUES ON USING UNION EXCEPT INTERSECT MINUS AS NULL TRUE FALSE DISTINCT ALL ANY SOME "
-        "WITH ORDER GROUP HAVING INTERVAL TABLE"
-    ).split()
+        *("NOT", "AND", "OR", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "CASE", "WHEN"),
+        *("THEN", "ELSE", "END", "EXISTS", "SELECT", "FROM", "WHERE", "VALUES", "ON", "USING", "UNION"),
+        *("EXCEPT", "INTERSECT", "MINUS", "AS", "NULL", "TRUE", "FALSE", "DISTINCT", "ALL", "ANY", "SOME"),
+        *("WITH", "ORDER", "GROUP", "HAVING", "INTERVAL", "TABLE"),
+    )
 )
 # Rules whose operators have one level: left to right, and those among them that sqlglot reads alike.
 _ALIKE = {

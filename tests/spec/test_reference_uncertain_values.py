@@ -126,3 +126,13 @@ def test_bytes_that_are_no_text_are_unsupported() -> None:
     """R-253: no text of a case holds them."""
     found = merge("WHEN MATCHED THEN UPDATE SET v = CAST(X'FF' AS STRING)", target=[[1, "a"]], source=[[1, "b"]])
     assert reason(found) == "bytes that are no text"
+
+
+def test_more_pairs_than_can_be_looked_at_one_by_one_are_unsupported() -> None:
+    """Two tables of 8,191 rows whose ON is TRUE are 67 million pairs: Python has no room for them."""
+    rows = [[number, number] for number in range(1_001)]
+    large = {**NUMBERS, "target": rows, "source": rows}
+    deleted = merge("WHEN MATCHED THEN DELETE", **large)
+    assert isinstance(deleted.answer, Prediction)
+    assert deleted.answer.rows == ()
+    assert reason(merge("WHEN MATCHED THEN DELETE", on="TRUE", **large)) == "over 1000000 pairs of rows that match"
