@@ -1,15 +1,60 @@
-"""The page of released versions: what counts as one observed, and of which kind."""
+"""The page of released versions: what counts as one observed, of which kind, and as another cause."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.rediscovery import KNOWN, Cell, Part, cells, findings, shares, table
+import pytest
+
+from benchmarks.rediscovery.findings import Seen, findings, shows
+from benchmarks.rediscovery.known import KNOWN
+from benchmarks.rediscovery.page import Cell, cells, num_causes, shares, table
+from benchmarks.rediscovery.runs import Part
+from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.outcome import Reference, Rejection
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
+
+    from mergecheck.reference.outcome import EngineResult
+
+SCHEMA = parse_schema("id INT")
+CASE = Case(
+    id="x",
+    target=Target(schema=SCHEMA, files=(((1,),),)),
+    source=Source(schema=SCHEMA, rows=((1,),)),
+    sql="MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    conf={},
+)
+EXTRA = Mismatch(check=Check.ROWS, against="reference", kind="extra_rows", lines=())
+MISSING = Mismatch(check=Check.ROWS, against="reference", kind="missing_rows", lines=())
+METRICS = Mismatch(check=Check.METRICS, against="reference", kind="numOutputRows", lines=())
+FAILS = Mismatch(check=Check.ERROR, against="reference", kind="spurious_error", lines=())
+
+
+def seen(
+    name: str, text: str = "rows extra_rows against reference", *, shown: Mapping[str, bool] | None = None
+) -> Seen:
+    return Seen(
+        kind="rows", text=text, observed="rows extra_rows", num_cases=1, path=Path(f"{name}.json"), shown=shown or {}
+    )
+
+
+def report(verdict: Verdict, *mismatches: Mismatch, result: EngineResult | None = None) -> CaseReport:
+    return CaseReport(
+        case=CASE,
+        engine="e",
+        engine_version="1",
+        verdict=verdict,
+        reference=Reference(answer=Rejection(error_class="", message="", unchanged=True)),
+        result=result,
+        mismatches=mismatches,
+    )
 
 
 def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
@@ -49,11 +94,36 @@ def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
         "DeltaError: no field",
     ]
     engine = KNOWN[0].engine
-    found["a"] = replace(found["a"], lifetime=frozenset({engine}))
-    found["b"] = replace(found["b"], lifetime=frozenset({engine, KNOWN[1].engine}))
+    found["a"] = replace(found["a"], shown={engine: True, KNOWN[1].engine: False})
+    found["b"] = replace(found["b"], shown={engine: True, KNOWN[1].engine: True})
     counts = [Part({"num_cases": 8, "verified": 5}, tmp_path), Part({"num_cases": 2, "verified": 0}, tmp_path)]
     *_, line = table(cells({engine: found}), {engine: counts})
-    assert line.startswith(f"| {engine} | 10 | 50% | {KNOWN[0].causes} | {KNOWN[0].by_kind[0]} / 2-2 | ")
+    assert line.startswith(f"| {engine} | 10 | 50% | {KNOWN[0].causes} | {KNOWN[0].by_kind[0]} / 2-3 | ")
+
+
+def test_findings_have_different_causes_if_a_version_shows_one_alone() -> None:
+    """What cannot be told of a version says nothing, however the other finding fares there."""
+    both, first, hidden = {"1": True, "2": True}, {"1": True, "2": False}, {"1": True}
+    assert num_causes([]) == 0
+    assert num_causes([seen("a", shown=both), seen("b", shown=both), seen("c", shown=hidden)]) == 1
+    assert num_causes([seen("a", shown=both), seen("b", shown=first), seen("c", shown=hidden)]) == 2
+    assert num_causes([seen("a"), seen("b", shown={"2": False}), seen("c", shown={"1": False})]) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "of"),
+    [
+        (True, report(Verdict.MISMATCH, EXTRA, METRICS)),
+        (False, report(Verdict.AGREE)),
+        (False, report(Verdict.MISMATCH, METRICS)),
+        (None, report(Verdict.MISMATCH, MISSING)),
+        (None, report(Verdict.MISMATCH, FAILS, result=Rejection(error_class="E", message="no", unchanged=True))),
+        (None, report(Verdict.UNSUPPORTED)),
+        (None, report(Verdict.ENGINE_ERROR)),
+    ],
+)
+def test_a_version_shows_a_finding_or_not_or_hides_it(told: bool | None, of: CaseReport) -> None:  # noqa: FBT001 - a parameter
+    assert shows(of, seen("a")) is told
 
 
 def test_what_is_found_beyond_the_known_causes_of_a_kind_does_not_count() -> None:

@@ -1,0 +1,1 @@
+"""Released versions that are known to be wrong, fuzzed again."""
