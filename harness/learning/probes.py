@@ -14,9 +14,9 @@ from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.reference.case.model import Row, Value
 
 _MOMENT = dt.datetime(2020, 1, 1, 12, 30)  # noqa: DTZ001 - of a type without a zone
 _VALUES: dict[str, tuple[Value, Value]] = {
@@ -38,9 +38,12 @@ _VALUES: dict[str, tuple[Value, Value]] = {
     "MAP<STRING, INT>": ((("a", 1),), (("b", 2),)),
 }
 _NESTED = ("STRUCT", "ARRAY", "MAP")
-_FEATURES = {"TIMESTAMP_NTZ": "timestamp-ntz"}
+_FEATURES = {"TIMESTAMP_NTZ": "timestamp-ntz", "TINYINT": "narrow-integers", "SMALLINT": "narrow-integers"}
+_KEY_FEATURES = {"FLOAT": "float-keys", "DOUBLE": "float-keys"}
 _UPSERT = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
 _COLUMNS = "k INT, v STRING"
+_OLD = ((1, "a"), (2, "b"))
+_NEW = ((2, "x", 7), (3, "y", 8))
 _ON, _USING = "t.k = s.k", "source s"
 _OPERANDS = parse_schema("k INT, i INT, d DOUBLE, t STRING, b BOOLEAN, day DATE, a ARRAY<INT>")
 _OPERAND_ROW = (2, 4, 2.5, "12", True, dt.date(2020, 3, 1), (7, 8))
@@ -75,7 +78,8 @@ def _types() -> Iterator[Probe]:
             schema = parse_schema(f"k {ddl}, v INT")
             target = Target(schema=schema, files=(((old, 1),),))
             case = _case(target, Source(schema=schema, rows=((old, 2), (new, 3))), _UPSERT)
-            yield Probe(group="type as key", name=ddl, case=case, features=features)
+            of_keys = (_KEY_FEATURES[ddl],) if ddl in _KEY_FEATURES else features
+            yield Probe(group="type as key", name=ddl, case=case, features=of_keys)
         schema = parse_schema(f"k INT, v {ddl}")
         target = Target(schema=schema, files=(((1, old),),))
         case = _case(target, Source(schema=schema, rows=((1, new), (2, old))), _UPSERT)
@@ -90,13 +94,14 @@ def _statements(document: dict[str, Any]) -> Iterator[Probe]:
     for group in ("clause", "table", "setting"):
         for one in document[group]:
             source = parse_schema(one.get("source", _COLUMNS))
+            old, new = _rows(one.get("target_rows", _OLD)), _rows(one.get("source_rows", _NEW))
             case = _case(
                 Target(
                     schema=parse_schema(one.get("target", _COLUMNS)),
-                    files=(((1, "a"), (2, "b")),),
+                    files=(old,) if old else (),
                     properties=one.get("properties", {}),
                 ),
-                Source(schema=source, rows=tuple(row[: len(source.columns)] for row in ((2, "x", 7), (3, "y", 8)))),
+                Source(schema=source, rows=tuple(row[: len(source.columns)] for row in new)),
                 one["clauses"],
                 on=one.get("on", _ON),
                 using=one.get("using", _USING),
@@ -104,6 +109,11 @@ def _statements(document: dict[str, Any]) -> Iterator[Probe]:
             )
             case = replace(case, conf=one.get("conf", {}))
             yield Probe(group=group, name=one["name"], case=case, features=tuple(one["features"]))
+
+
+def _rows(listed: Sequence[Sequence[Any]]) -> tuple[Row, ...]:
+    """Give rows as a case has them; a list inside of a row is a struct."""
+    return tuple(tuple(_rows([cell])[0] if isinstance(cell, list) else cell for cell in row) for row in listed)
 
 
 def _functions(by_type: dict[str, list[str]]) -> Iterator[Probe]:

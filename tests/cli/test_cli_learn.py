@@ -27,7 +27,7 @@ def test_learn_and_check(mergecheck: Mergecheck, folder: Path) -> None:
     ended = mergecheck("learn", KNOWS_NOTHING, "--check", "knows-nothing.json")
     assert ended.code == 1
     assert "table: NOT NULL column: before: takes. Now: refuses (knows-nothing: anything)\n" in ended.out
-    assert ended.out.endswith(f"{len(document['groups']['table']['takes'])} of 103 probes differ\n")
+    assert ended.out.endswith(f"{len(document['groups']['table']['takes'])} of 126 probes differ\n")
 
 
 def test_files_that_cannot_be_used(mergecheck: Mergecheck, folder: Path) -> None:
