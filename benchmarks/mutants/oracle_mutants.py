@@ -74,6 +74,7 @@ MODULES = {
         (
             "mergecheck.harness.compare.answers.",
             "mergecheck.harness.compare.cell_identity",
+            "mergecheck.harness.compare.counting_laws",
             "mergecheck.harness.compare.invariants",
         ),
     ),

@@ -43,7 +43,8 @@ def main() -> None:
     found = in_all_versions({engine: findings(parts) for engine, parts in runs.items()}, options.jobs)
     counted = cells(found)
     head = HEAD.format(
-        command=f"python -m benchmarks.rediscovery --max-time {options.max_time} --seed {options.seed}",
+        command="python -m benchmarks.rediscovery "
+        f"--max-time {options.max_time} --seed {options.seed} --jobs {options.jobs}",
         seconds=options.max_time,
         date=dt.datetime.now(tz=dt.UTC).date(),
         version=importlib.metadata.version("mergecheck"),

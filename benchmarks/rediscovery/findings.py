@@ -52,7 +52,7 @@ def findings(parts: list[Part]) -> dict[str, Seen]:
     found: dict[str, Seen] = {}
     for part in parts:
         for finding in part.document["findings"]:
-            text = finding["fingerprint"].split(": ", 1)[1]
+            text = _without_engine(finding["fingerprint"])
             check, sort = text.split(" ")[:2]
             detail = text[text.index("(") :].strip("()") if "(" in text else ""
             path = part.findings / f"{finding['id']}.json"
@@ -65,6 +65,10 @@ def findings(parts: list[Part]) -> dict[str, Seen]:
                 path=path,
             )
     return found
+
+
+def _without_engine(named: str) -> str:
+    return named.split(": ", 1)[1]
 
 
 def _kind(check: str, sort: str) -> str:
@@ -117,7 +121,7 @@ def shows(report: CaseReport, finding: Seen) -> bool | None:
     if report.verdict in (Verdict.UNSUPPORTED, Verdict.ENGINE_ERROR):
         return None
     named = fingerprint(report)
-    if named is not None and str(named).split(": ", 1)[1] == finding.text:
+    if named is not None and _without_engine(str(named)) == finding.text:
         return True
     kinds = {_kind(mismatch.check.value, mismatch.kind) for mismatch in report.mismatches}
     return None if kinds & {"error", "no error", finding.kind} else False

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from mergecheck.harness.coverage.nway.exclusions import (
-    ANY,
-    TRUTHS,
-    Impossible,
-    never,
-)
+from mergecheck.harness.coverage.nway.exclusions import ANY, TRUTHS, Impossible, never
 from mergecheck.harness.coverage.nway.impossible_cases import ROWS, STATEMENTS, TABLES
 from mergecheck.harness.coverage.nway.impossible_results import RESULTS
 

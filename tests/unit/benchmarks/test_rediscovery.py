@@ -37,11 +37,14 @@ METRICS = Mismatch(check=Check.METRICS, against="reference", kind="numOutputRows
 FAILS = Mismatch(check=Check.ERROR, against="reference", kind="spurious_error", lines=())
 
 
-def seen(
-    name: str, text: str = "rows extra_rows against reference", *, shown: Mapping[str, bool] | None = None
-) -> Seen:
+def seen(name: str, *, shown: Mapping[str, bool] | None = None) -> Seen:
     return Seen(
-        kind="rows", text=text, observed="rows extra_rows", num_cases=1, path=Path(f"{name}.json"), shown=shown or {}
+        kind="rows",
+        text="rows extra_rows against reference",
+        observed="rows extra_rows",
+        num_cases=1,
+        path=Path(f"{name}.json"),
+        shown=shown or {},
     )
 
 
@@ -122,7 +125,7 @@ def test_findings_have_different_causes_if_a_version_shows_one_alone() -> None:
         (None, report(Verdict.ENGINE_ERROR)),
     ],
 )
-def test_a_version_shows_a_finding_or_not_or_hides_it(told: bool | None, of: CaseReport) -> None:  # noqa: FBT001 - a parameter
+def test_a_version_shows_a_finding_or_not_or_hides_it(*, told: bool | None, of: CaseReport) -> None:
     assert shows(of, seen("a")) is told
 
 

@@ -75,7 +75,7 @@ def test_an_engine_may_have_generated_columns_and_no_values_for_them() -> None:
     for profile, expected in ((favoured, {True, False}), (favoured.without(Feature.LISTED_GENERATED), {False})):
         given = [
             clause.star or name in {assignment.column for assignment in clause.assignments}
-            for each in islice(samples(31, profile=profile), 200)
+            for each in islice(samples(31, profile=profile), 100)
             for name in (column.name for column in each.merge.schemas.target if column.computed is not None)
             for clause in each.merge.statement.clauses
             if clause.action is not Action.DELETE
