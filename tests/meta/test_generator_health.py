@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.types.ddl import parse_schema
@@ -242,15 +242,21 @@ def test_drawing_is_quick() -> None:
 
 
 def test_hypothesis_own_loop_reaches_the_clauses_too() -> None:
-    """Under ``@given`` inputs are mutated and start small; the main shapes still come up."""
+    """Under ``@given`` inputs are mutated and start small; the main shapes still come up.
+
+    Hypothesis takes constants from all modules that are imported, so that a seed means other cases in another order of
+    tests: one run is too few to judge shares by.
+    """
     labels: Counter[str] = Counter()
+    for number in range(3):
 
-    @settings(max_examples=200, database=None)
-    @given(drawn_cases())
-    def see(each: DrawnCase) -> None:
-        labels.update(each.features)
+        @seed(number)
+        @settings(max_examples=200, database=None)
+        @given(drawn_cases())
+        def see(each: DrawnCase) -> None:
+            labels.update(each.features)
 
-    see()
+        see()
     assert all(labels[f"fires:{action}"] > 0 for action in ACTIONS)
-    assert labels["matches:some"] > 40
-    assert labels["outcome:ambiguous"] < 30
+    assert labels["matches:some"] > 3 * 40
+    assert labels["outcome:ambiguous"] < 3 * 30
