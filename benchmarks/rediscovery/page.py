@@ -36,9 +36,9 @@ Known deviations count as findings. The time of a version has three parts:
 causes found, at least and at most. One cause can show in several kinds. A run cannot tell where one cause ends, so
 the number found is a range:
 
-- At least: findings of one kind that certainly have different causes. The minimal case of every finding runs on every
-  version; two findings have different causes if a version shows one of them, and the other not. A version tells
-  nothing about a finding if another fault hides it.
+- At least: findings of one kind that count as different causes. The minimal case of every finding runs on every
+  version; two findings count as different if a version shows one of them, and the other not. A version tells nothing
+  about a finding if another fault hides it. A cause that a version mended in part can count twice.
 - At most: the same among those alike, added up. Findings are alike if they have the engine's error, or observable, kind
   of difference, schema evolution and partitioning.
 
