@@ -192,3 +192,13 @@ def test_checking_saved_cases_writes_the_result_alone(verb: str, tmp_path: Path)
     assert running.end() == 0
     assert running.out
     assert running.err == []
+
+
+def test_python_m_runs_the_same_command_line(tmp_path: Path) -> None:
+    """For an environment whose scripts are not on the path."""
+    runs = [
+        subprocess.run([*command, "run", "nothing.json"], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603 - the command under test
+        for command in ([str(COMMAND)], [sys.executable, "-m", "mergecheck"])
+    ]
+    assert [run.returncode for run in runs] == [2, 2]
+    assert runs[0].stderr == runs[1].stderr != ""

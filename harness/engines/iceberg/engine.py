@@ -44,7 +44,7 @@ from mergecheck.harness.engines.iceberg.tables import (
 from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
-from mergecheck.harness.errors import BadSettingError
+from mergecheck.harness.errors import BadSettingError, UserInputError
 from mergecheck.harness.spark.maven_jars import JarSet
 from mergecheck.harness.spark.temp_dirs import scratch_directory
 from mergecheck.reference.case.arrow import table_to_rows
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 RELEASE = "1.12.0+spark4.1"
 """The release that runs if none is named."""
 
+_FIRST_WITH_ARROW = 4  # of Spark
 _CHANGES, _CHANGE_COLUMNS = "mergecheck_changes", ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 _CLEANUP = (f"DROP TABLE IF EXISTS {TARGET} PURGE", f"DROP VIEW IF EXISTS {SOURCE}", f"DROP VIEW IF EXISTS {_CHANGES}")
 
@@ -227,7 +228,13 @@ class IcebergEngine:
 
 
 def _release(version: str) -> ReleaseOnSpark:
-    return release_on_spark(IcebergEngine.name, version, example=RELEASE)
+    release = release_on_spark(IcebergEngine.name, version, example=RELEASE)
+    if release.spark.major < _FIRST_WITH_ARROW:
+        raise UserInputError(
+            f"iceberg@{release}: the rows of a table are read from Spark as Arrow's, which Spark {_FIRST_WITH_ARROW} "
+            f"and newer can do. Name a release for such a Spark, for example iceberg@{RELEASE}"
+        )
+    return release
 
 
 def _setup(release: ReleaseOnSpark) -> Setup:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RELEASE = "0.12.0+spark3.5"
 """The release that runs if none is named."""
 
-_DELTA: Mapping[str, str] = {"3.5": "3.3.2", "4.0": "4.0.1"}
+_DELTA: Mapping[str, str] = {"3.5": "3.3.2", "4.0": "4.0.1", "4.1": "4.3.1"}
 """The release of Delta Lake that runs under Comet, by the line of Spark."""
 
 
@@ -77,7 +77,5 @@ def _delta(release: ReleaseOnSpark) -> ReleaseOnSpark:
         UserInputError: if none is known for its Spark.
     """
     if str(release.spark) not in _DELTA:
-        raise UserInputError(
-            f"comet@{release}: Comet runs here on Spark {' or '.join(_DELTA)}, such as comet@{RELEASE}"
-        )
+        raise UserInputError(f"comet@{release}: Comet runs here on Spark {', '.join(_DELTA)}, such as comet@{RELEASE}")
     return ReleaseOnSpark(_DELTA[str(release.spark)], release.spark)

@@ -14,6 +14,7 @@ from mergecheck.harness.engines.iceberg.answer import metrics_of, outcome_of, ro
 from mergecheck.harness.engines.iceberg.engine import IcebergEngine
 from mergecheck.harness.engines.iceberg.settings import DOMAIN, FEATURES_OFF, FORMAT, MODE, lacking, session_settings
 from mergecheck.harness.engines.iceberg.tables import Snapshot, creation, newest_snapshot, query_of_rows
+from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.session import reference_for
 from mergecheck.reference.case.case_file import case_from_json
 from mergecheck.reference.outcome import Feed, Prediction, Rejection
@@ -181,6 +182,11 @@ def test_doctor_names_the_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setenv("MERGECHECK_CACHE", str(tmp_path))
     needs = {need.name: need for need in diagnose_engine("iceberg@1.12.0+spark4.1")}
     assert "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0" in needs["jars"].found or not needs["jars"].fix
+
+
+def test_a_spark_that_gives_no_arrow_tables_is_refused_at_once() -> None:
+    with pytest.raises(UserInputError, match=r"iceberg@1\.9\.2\+spark3\.5: .* iceberg@1\.12\.0\+spark4\.1"):
+        diagnose_engine("iceberg@1.9.2+spark3.5")
 
 
 def test_the_page_names_every_minimal_case() -> None:
