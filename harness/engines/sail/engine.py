@@ -163,6 +163,9 @@ class SailEngine:
 
 
 def _without_what_is_sails_own(seen: TableOutcome) -> TableOutcome:
-    """Leave out what its capabilities say: metrics that are numbers, and versions in which no row changes."""
+    """Leave out what its capabilities say: metrics that are numbers, and whether there is a version if no row changes.
+
+    Sail tells its metrics in the commit only, so that there are none without a commit.
+    """
     faults = tuple(fault for fault in seen.commit_faults if not fault[1].startswith(NUMBERS))
-    return replace(seen, commit_faults=faults, committed=None)
+    return replace(seen, commit_faults=faults, committed=None, history_metrics=seen.committed is not False)

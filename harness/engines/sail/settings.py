@@ -40,7 +40,7 @@ FEATURES_OFF = frozenset(
 
 REASONS = {
     "metrics": "which files are rewritten, and so which rows are copied, is the engine's choice",
-    "commit": "Sail makes a version where no row changes",
+    "commit": "Sail has rules of its own about versions in which no row changes",
     "error": "Sail's errors have few classes of Delta's",
     "cdf": "Sail merges into no table with a change feed",
     "path": "Sail has one way to run a merge",
@@ -50,6 +50,8 @@ REASONS = {
 
 # Sail takes any setting without a word; these are the values by which it works.
 _FIXED = {
+    "spark.databricks.delta.merge.preservenullsourcestructs": "true",
+    "spark.databricks.delta.merge.preservenullsourcestructs.updatestar": "true",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.casesensitive": "false",
     "spark.sql.storeassignmentpolicy": "ansi",
@@ -70,12 +72,13 @@ def lacking(case: Case) -> str | None:
         name = full_name(setting)
         if name in PLANNER_SETTINGS | _PASSED_ON or name.lower() in _NOT_COMPARED:
             continue
-        if is_for_harness(setting) or name.startswith(_DELTAS_PLANNER):
-            continue
         if name == AUTO_MERGE:
             if evolves_by_setting(case) and not has_place_for_clause(case):
                 return f"setting {setting} with a statement that does not begin with MERGE INTO"
-        elif _FIXED.get(name.lower()) != value.lower():
+        elif name.lower() in _FIXED:
+            if _FIXED[name.lower()] != value.lower():
+                return f"setting {setting}"
+        elif not is_for_harness(setting) and not name.startswith(_DELTAS_PLANNER):
             return f"setting {setting}"
     return None
 
