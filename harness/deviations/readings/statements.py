@@ -84,14 +84,20 @@ def _with_condition(clause: ClauseText, form: str) -> ClauseText:
 
 
 def _clauses_unread(now: Judged) -> Judged | None:
-    """Leave out what needs a row of the source, if it has none."""
-    if now.case.source is None or now.case.source.rows:
-        return None
+    """Leave out the clauses that can have no row: of an empty table, or of matched rows if no rows match.
+
+    A merge of MATCHED clauses becomes one that deletes what matches, so that its result is right only if nothing does.
+    """
     text = cut_merge(now.case.sql)
-    by_source = tuple(clause for clause in text.clauses if _BY_SOURCE.search(clause.when))
-    if not now.case.target.rows:
-        by_source = ()
-    kept = by_source or (replace(text.clauses[0], when="WHEN MATCHED", condition=None, action="DELETE"),)
+    has_source_row = now.case.source is None or bool(now.case.source.rows)
+    kept = tuple(
+        clause
+        for clause in text.clauses
+        if (now.case.target.rows if _BY_SOURCE.search(clause.when) else has_source_row)
+    )
+    if all(_MATCHED.match(clause.when) for clause in text.clauses):
+        kept = ()
+    kept = kept or (replace(text.clauses[0], when="WHEN MATCHED", condition=None, action="DELETE"),)
     return with_statement(now, replace(text, clauses=kept).sql())
 
 
@@ -215,7 +221,7 @@ READINGS = (
         apply=_conditions_unread,
     ),
     Reading(
-        name="clauses that need a source row are not looked at if there is none",
+        name="clauses that can have no row are not looked at",
         phase=Phase.REWRITE,
         apply=_clauses_unread,
     ),

@@ -56,6 +56,11 @@ _ZEROS, _LISTS = "of a conditional between zeros one branch is left", "IN lists 
             f"{_READ} TRUE WHEN MATCHED THEN UPDATE SET v = 0.0".replace("E I", "E WITH SCHEMA EVOLUTION I"),
         ),
         (
+            "clauses that can have no row are not looked at",
+            f"{MERGE} t.id = 1 WHEN MATCHED AND t.id > 1 THEN UPDATE SET v = ARRAY(1)",
+            f"{MERGE} t.id = 1 WHEN MATCHED THEN DELETE",
+        ),
+        (
             "DEFAULT of a column without a default is NULL",
             f"{MERGE} TRUE WHEN MATCHED THEN UPDATE SET v = DEFAULT WHEN NOT MATCHED THEN INSERT (v) VALUES (default)",
             f"{MERGE} TRUE WHEN MATCHED THEN UPDATE SET v = NULL WHEN NOT MATCHED THEN INSERT (v) VALUES (NULL)",
@@ -86,7 +91,7 @@ def test_a_statement_is_rewritten(name: str, sql: str, rewritten: str) -> None:
             UPSERT.replace("SET *", "SET v = IF(t.v > 1, 0.0, 0.07)"),
         ),
         ("IN lists are intersected by their texts", UPSERT.replace("t.id = s.id", "t.id IN (1) AND t.id IN (1, 8)")),
-        ("clauses that need a source row are not looked at if there is none", UPSERT),
+        ("clauses that can have no row are not looked at", UPSERT),
         (
             "conditions of MATCHED and BY SOURCE are not looked at if no row is touched",
             UPSERT.replace("MATCHED THEN U", "MATCHED AND 5 THEN U"),
