@@ -66,7 +66,6 @@ if TYPE_CHECKING:
 RELEASE = "1.12.0+spark4.1"
 """The release that runs if none is named."""
 
-_FIRST_WITH_ARROW = 4  # of Spark
 _CHANGES, _CHANGE_COLUMNS = "mergecheck_changes", ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 _CLEANUP = (f"DROP TABLE IF EXISTS {TARGET} PURGE", f"DROP VIEW IF EXISTS {SOURCE}", f"DROP VIEW IF EXISTS {_CHANGES}")
 
@@ -229,10 +228,10 @@ class IcebergEngine:
 
 def _release(version: str) -> ReleaseOnSpark:
     release = release_on_spark(IcebergEngine.name, version, example=RELEASE)
-    if release.spark.major < _FIRST_WITH_ARROW:
+    if not release.spark.gives_arrow_tables:
         raise UserInputError(
-            f"iceberg@{release}: the rows of a table are read from Spark as Arrow's, which Spark {_FIRST_WITH_ARROW} "
-            f"and newer can do. Name a release for such a Spark, for example iceberg@{RELEASE}"
+            f"iceberg@{release}: the rows of a table are read from Spark as Arrow's, which Spark 4 and newer can do. "
+            f"Name a release for such a Spark, for example iceberg@{RELEASE}"
         )
     return release
 

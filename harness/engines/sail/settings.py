@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.evolution_clause import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness
 from mergecheck.harness.findings.signature import AUTO_MERGE
@@ -50,8 +51,8 @@ REASONS = {
 
 # Sail takes any setting without a word; these are the values by which it works.
 _FIXED = {
-    "spark.databricks.delta.merge.preservenullsourcestructs": "true",
-    "spark.databricks.delta.merge.preservenullsourcestructs.updatestar": "true",
+    PRESERVE_NULL_STRUCTS.lower(): "true",
+    f"{PRESERVE_NULL_STRUCTS}.updateStar".lower(): "true",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.casesensitive": "false",
     "spark.sql.storeassignmentpolicy": "ansi",

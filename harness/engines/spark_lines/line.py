@@ -35,7 +35,12 @@ class SparkLine:
     @property
     def requirements(self) -> tuple[str, ...]:
         """What its environment holds; Arrow tables leave Spark 4 without pandas."""
-        return (f"pyspark=={self}.*", *(("pyarrow>=18",) if self.major >= _FIRST_WITH_ARROW else ()))
+        return (f"pyspark=={self}.*", *(("pyarrow>=18",) if self.gives_arrow_tables else ()))
+
+    @property
+    def gives_arrow_tables(self) -> bool:
+        """Whether a query's rows leave Spark as a table of Arrow's."""
+        return self.major >= _FIRST_WITH_ARROW
 
     def python(self) -> Path:
         """Return the interpreter of the environment, which is made the first time.
