@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from mergecheck.harness.compare.commit_info import COMMIT_INFO
+from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.core.clause_order import in_sql_order
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.read import newest_version
@@ -56,6 +57,11 @@ _REASONS = {
     "log": "commitInfo differs from release to release",
     "result": "the merge of Delta Lake 2 returns no row",
 }
+_METRICS_SINCE = {
+    (3, 1): frozenset(f"numTargetDeletionVectors{what}" for what in ("Added", "Removed", "Updated")),
+    (3, 3): frozenset({"materializeSourceTimeMs"}),
+}
+"""The first release that reports them."""
 _FEATURES_OFF = frozenset({"duplicate-source-names", "schemas-without-columns-or-types"})
 
 
@@ -77,6 +83,7 @@ class DeltaLineEngine:
         self._plugin = plugin
         self.capabilities = Capabilities(
             error_class=False,
+            metric_names=_metrics_of(release),
             commit_info=COMMIT_INFO - {"dataChange"},
             reasons=_REASONS,
             features_off=_FEATURES_OFF,
@@ -194,6 +201,11 @@ def spelled_for(spark: SparkLine, case: Case) -> tuple[str, Mapping[str, str]]:
         case: the case.
     """
     return (case.sql, {}) if spark.major >= _FIRST_WITH_EVOLUTION else with_evolution_setting(case)
+
+
+def _metrics_of(release: ReleaseOnSpark) -> frozenset[str]:
+    later = [names for since, names in _METRICS_SINCE.items() if release.numbers < since]
+    return HISTORY_METRICS.difference(*later)
 
 
 def _jars(release: ReleaseOnSpark) -> JarSet:

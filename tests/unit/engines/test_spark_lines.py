@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.engines import diagnose_engine
 from mergecheck.harness.engines.spark_lines import worker
 from mergecheck.harness.engines.spark_lines.child import merged
-from mergecheck.harness.engines.spark_lines.delta import setup, spelled_for
+from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, setup, spelled_for
 from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine, release_on_spark
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.errors import UserInputError
 from mergecheck.reference.case.case_file import case_from_json
 
+VECTOR_COUNTS = ("Added", "Removed", "Updated")
 EVOLVING = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
 
 
@@ -50,6 +52,22 @@ def test_a_spark_of_another_age_is_refused() -> None:
 def test_releases_are_compared_by_their_numbers() -> None:
     assert ReleaseOnSpark("4.0.0rc1", SparkLine(4, 0)).numbers == (4, 0, 0)
     assert ReleaseOnSpark("3.10.0", SparkLine(3, 5)).numbers > ReleaseOnSpark("3.9.1", SparkLine(3, 5)).numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("3.0.0+spark3.5", {"materializeSourceTimeMs", *(f"numTargetDeletionVectors{x}" for x in VECTOR_COUNTS)}),
+        ("3.1.0+spark3.5", {"materializeSourceTimeMs"}),
+        ("3.2.1+spark3.5", {"materializeSourceTimeMs"}),
+        ("3.3.0+spark3.5", set()),
+        ("4.3.1+spark4.1", set()),
+    ],
+)
+def test_a_release_is_held_to_the_metrics_it_reports(text: str, missing: set[str]) -> None:
+    """As merges of these releases answered; the others of R-510 are demanded of every release."""
+    engine = DeltaLineEngine(release_on_spark("delta-spark", text, example="3.3.2+spark3.5"))
+    assert engine.capabilities.metric_names == HISTORY_METRICS - missing
 
 
 def test_spark_3_is_asked_for_schema_evolution_by_the_setting() -> None:
