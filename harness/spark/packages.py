@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from mergecheck.harness.spark.delta_jars import EXTENSION_SETTINGS, delta_jars
+from mergecheck.harness.spark.delta_jars import DELTA_SESSION_SETTINGS, EXTENSION_SETTINGS, delta_jars
 from mergecheck.harness.spark.maven_jars import jar_settings
 from mergecheck.harness.spark.s3a_jars import s3a_jars
 
@@ -50,7 +50,7 @@ def extra_settings(place: SparkPlace) -> Mapping[str, str]:
         sets.append(s3a_jars())
     return {
         **jar_settings(sets),
-        **(EXTENSION_SETTINGS if _Requested.delta else {}),
+        **({**EXTENSION_SETTINGS, **DELTA_SESSION_SETTINGS} if _Requested.delta else {}),
         **(place.store.spark_settings() if place.store is not None else {}),
     }
 
