@@ -13,8 +13,10 @@ from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, SOURCE_VIEW, full_name, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
+from mergecheck.harness.engines.spark_lines.own_merge import diagnose_merge_line, merge_line_engine
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.connect import make_active
+from mergecheck.harness.spark.java_home import diagnose_java
 from mergecheck.harness.spark_values.error_classes import class_of
 from mergecheck.merge import DeltaTable, merge_sql
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.spark_engine import StagedCase
     from mergecheck.merge.command import MergeResult
     from mergecheck.reference.case.model import Row
@@ -58,6 +61,25 @@ class PySparkEngine(SparkEngine):
     def __init__(self, spark: SparkSession | None = None, *, owns_session: bool = False) -> None:
         super().__init__(spark, owns_session=owns_session)
         self.version = importlib.metadata.version("mergecheck")
+
+    @classmethod
+    def at_version(cls, version: str) -> Engine:
+        """Return the merge on another Spark, such as ``0.1.0+spark4.1``.
+
+        Raises:
+            UserInputError: if the text names no Spark, or another release of mergecheck.
+            EngineDownError: if it cannot be had here.
+        """
+        return merge_line_engine(version)
+
+    @classmethod
+    def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
+        """Say what the merge needs on this machine.
+
+        Raises:
+            UserInputError: as for ``at_version``.
+        """
+        return (diagnose_java(),) if version is None else diagnose_merge_line(version)
 
     def takes_setting(self, name: str) -> bool:
         """Tell whether the merge or Spark's planner reads a setting."""

@@ -56,6 +56,6 @@ def with_plugin(engine: Engine, name: str, plugin: Plugin) -> EngineWithPlugin:
     if isinstance(engine, PluggableEngine):
         return EngineWithPlugin(engine, plugin)
     raise UserInputError(
-        f"engine {name!r} cannot be started under a plugin of Spark. Name a release of Delta Lake on its own Spark, "
-        "such as delta-spark@3.3.2+spark3.5 (docs/spark-lines.md)"
+        f"engine {name!r} cannot be started under a plugin of Spark. Name a release on a Spark of its own, such as "
+        "delta-spark@3.3.2+spark3.5 (docs/spark-lines.md)"
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
+from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.spark.java_home import check_java
 from mergecheck.harness.spark.maven_jars import jar_settings
 from mergecheck.harness.spark.session import (
@@ -19,6 +20,7 @@ from mergecheck.harness.spark.session import (
     Profile,
 )
 from mergecheck.harness.spark.temp_dirs import owned_prefix, temporary_files_option
+from mergecheck.harness.spark.workers import package_of_merge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 _WORKER = Path(__file__).with_name("worker.py")
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
+_PACKAGES = "spark.submit.pyFiles"  # for the driver and its workers
 _LISTS = frozenset({"spark.jars", "spark.jars.packages", "spark.jars.excludes", "spark.sql.extensions"})
 _MASTER = "local[2]"
 _TIMEOUT, _START_TIMEOUT = 120.0, 600.0  # seconds; without Maven, the start fetches the jars
@@ -51,11 +54,27 @@ class Setup:
         spark: the line of Spark.
         jars: what its session loads.
         settings: of the session, beside those of every session here; ``{warehouse}`` is the folder of its tables.
+        beside_spark: what its Python needs besides PySpark, as pip spells it.
+        with_merge: whether it can import ``mergecheck.merge``, and so can its workers.
+        environment_of: the name of its environment; the line of Spark is its version.
     """
 
     spark: SparkLine
     jars: tuple[JarSet, ...]
     settings: Mapping[str, str]
+    beside_spark: tuple[str, ...] = ()
+    with_merge: bool = False
+    environment_of: str = "spark"
+
+    @property
+    def environment(self) -> tuple[str, str]:
+        """The name and the version of its environment."""
+        return self.environment_of, str(self.spark)
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """What its environment holds."""
+        return (*self.spark.requirements, *self.beside_spark)
 
 
 def merged(*several: Mapping[str, str], warehouse: Path | str = "{warehouse}") -> dict[str, str]:
@@ -85,7 +104,7 @@ class SparkChild:
 
     def __init__(self, setup: Setup) -> None:
         check_java()
-        self._worker = WorkerProcess(setup.spark.python(), _WORKER)
+        self._worker = WorkerProcess(environment_python(*setup.environment, setup.requirements), _WORKER)
         self._scratch = Path(tempfile.mkdtemp(prefix=f"{owned_prefix()}spark-"))
         self._session = {
             "spark.app.name": "mergecheck",
@@ -99,6 +118,7 @@ class SparkChild:
             "spark.local.dir": str(self._scratch),
             "spark.sql.warehouse.dir": str(self._scratch / "warehouse"),
             **merged(jar_settings(setup.jars), setup.settings, warehouse=self.warehouse),
+            **({_PACKAGES: str(package_of_merge(self._scratch))} if setup.with_merge else {}),
         }
         self._timeout = _START_TIMEOUT
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
     from mergecheck.reference.case.model import Case, Source
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.reference.outcome import EngineResult, MergePath
 
 EXAMPLE = "3.3.2+spark3.5"
 _TARGET = "target"
@@ -88,7 +88,12 @@ class DeltaLineEngine:
             reasons=_REASONS,
             features_off=_FEATURES_OFF,
         )
-        self._child = SparkChild(setup(release, plugin))
+        self._child = SparkChild(self.setup(release, plugin))
+
+    @staticmethod
+    def setup(release: ReleaseOnSpark, plugin: Plugin | None) -> Setup:
+        """Say what the child starts with."""
+        return setup(release, plugin)
 
     def factory(self) -> Callable[[], Engine]:
         """Return what makes another such engine, see ``FactoryEngine``."""
@@ -147,21 +152,34 @@ class DeltaLineEngine:
             try:
                 if table is None:
                     write_target(case.target, path)
-                source = None if case.source is None else _source_step(case, case.source, directory)
+                steps, settings = self._steps(case, path, directory)
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
             since = newest_version(path)
-            sql, settings = spelled_for(self._release.spark, case)
-            merge = {"step": "merge", "name": "row", "sql": in_sql_order(sql), "plans": plans is not None}
-            create = {"step": "setup", "sql": f"CREATE TABLE {_TARGET} USING delta LOCATION '{path}'"}
             answer = self._child.run(
-                [create, *([] if source is None else [source]), merge],
+                [*steps[:-1], {**steps[-1], "plans": plans is not None}],
                 conf={**_settings(case, described=plans is not None), **settings},
                 cleanup=[f"DROP TABLE IF EXISTS {_TARGET}", f"DROP VIEW IF EXISTS {SOURCE_VIEW}"],
             )
             if plans is not None and isinstance(answer, dict):
                 plans += without_log(answer["plans"])
-            return _observed(case, path, answer, since)
+            return self._outcome(case, path, answer, since)
+
+    def _steps(self, case: Case, path: Path, directory: Path) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
+        """Give what the child does, the merge last, and the settings that stand for words of the statement."""
+        sql, settings = spelled_for(self._release.spark, case)
+        steps: list[dict[str, Any]] = [
+            {"step": "setup", "sql": f"CREATE TABLE {_TARGET} USING delta LOCATION '{path}'"}
+        ]
+        if case.source is not None:
+            steps.append(_source_step(case, case.source, directory))
+        return [*steps, {"step": "merge", "name": "row", "sql": in_sql_order(sql)}], settings
+
+    def _outcome(self, case: Case, path: Path, answer: dict[str, Any] | Rejection, since: int) -> EngineResult:
+        if isinstance(answer, Rejection):
+            return answer
+        rows = answer["results"].get("row")
+        return observed(case, path, answer, since=since, result_row=rows[0] if rows else None)
 
 
 def setup(release: ReleaseOnSpark, plugin: Plugin | None = None) -> Setup:
@@ -223,14 +241,24 @@ def _jars(release: ReleaseOnSpark) -> JarSet:
     )
 
 
-def _source_step(case: Case, source: Source, directory: Path) -> Mapping[str, str]:
+def _source_step(case: Case, source: Source, directory: Path) -> dict[str, Any]:
     """Write the source, as a Delta table or, if the case wants no table, as Parquet (Delta then materialises it)."""
-    path = directory / "source"
     if reads_source_from_table(case):
+        path = directory / "source"
         write_source(source, path)
         return {"step": "setup", "view": SOURCE_VIEW, "format": "delta", "path": str(path)}
+    return parquet_view(source, directory)
+
+
+def parquet_view(source: Source, directory: Path) -> dict[str, Any]:
+    """Write a source as Parquet, and give the step that makes it a view.
+
+    Raises:
+        UnwritableTableError: if no file can hold it.
+    """
     if len({name.casefold() for name in source.schema.names}) < len(source.schema.columns):
         raise UnwritableTableError("a file cannot hold two columns whose names differ in case only")
+    path = directory / "source-files"
     path.mkdir()
     pq.write_table(rows_to_table(source.rows, source.schema), path / "rows.parquet")
     return {"step": "setup", "view": SOURCE_VIEW, "format": "parquet", "path": str(path)}
@@ -242,13 +270,28 @@ def _settings(case: Case, *, described: bool) -> dict[str, str]:
     return settings | {full_name(name): value for name, value in case.conf.items() if not is_for_harness(name)}
 
 
-def _observed(case: Case, path: Path, answer: dict[str, Any] | Rejection, since: int) -> EngineResult:
-    if isinstance(answer, Rejection):
-        return answer
+def observed(
+    case: Case,
+    path: Path,
+    answer: dict[str, Any],
+    *,
+    since: int,
+    result_row: Mapping[str, int] | None,
+    taken: MergePath | None = None,
+) -> EngineResult:
+    """Read the table after the child's answer.
+
+    Args:
+        case: what was run.
+        path: of the target.
+        answer: what the child said.
+        since: the newest version before.
+        result_row: what the statement returned.
+        taken: the path of the merge if the engine tells it.
+    """
     failed = answer.get("failed")
     if failed is None:
-        rows = answer["results"]["row"]
-        return observe(path, metrics={}, taken=None, conf=case.conf, result_row=rows[0] if rows else None, since=since)
+        return observe(path, metrics={}, taken=taken, conf=case.conf, result_row=result_row, since=since)
     if failed["step"] == "setting":
         raise BadSettingError(f"Spark refuses a setting of the case: {failed['message']}")
     if failed["step"] == "setup":

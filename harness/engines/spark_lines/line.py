@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.errors import UserInputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _VERSION = re.compile(r"(?P<release>[0-9]+(?:\.[0-9]+)+(?:rc[0-9]+)?)(?:\+spark(?P<spark>[0-9]+\.[0-9]+))?")
 _SCALA = {3: "2.12", 4: "2.13"}  # by the major version of PySpark, whose jars are built for one Scala
@@ -41,15 +36,6 @@ class SparkLine:
     def gives_arrow_tables(self) -> bool:
         """Whether a query's rows leave Spark as a table of Arrow's."""
         return self.major >= _FIRST_WITH_ARROW
-
-    def python(self) -> Path:
-        """Return the interpreter of the environment, which is made the first time.
-
-        Raises:
-            UserInputError: if there is no such Spark.
-            EngineDownError: if it cannot be installed here.
-        """
-        return environment_python("spark", str(self), self.requirements)
 
 
 _FIRST_WITH_ARROW = 4

@@ -21,8 +21,8 @@ def diagnose(setup: Setup) -> tuple[Diagnosis, ...]:
 
 
 def _environment(setup: Setup) -> Diagnosis:
-    python = find_environment("spark", str(setup.spark))
-    wanted = ", ".join(setup.spark.requirements)
+    python = find_environment(*setup.environment)
+    wanted = ", ".join(setup.requirements)
     if python is None:
         return Diagnosis(
             name="environment",

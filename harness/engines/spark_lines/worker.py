@@ -1,15 +1,18 @@
 """The child process of the engines on another Spark: a Spark session, and the steps of one case after the other.
 
-It runs in an environment that holds ``pyspark`` only, so it imports nothing of this project. One JSON document per line
-each way. ``{"do": "version"}`` asks for the version of PySpark. ``{"do": "run", "session": {...}, "conf": {...},
-"steps": [...], "finally": [...]}`` runs steps under the settings ``conf``; the first such request starts Spark with the
-settings ``session``. The answer is ``{"results": {name: result}, "plans": [...]}``, and ``"failed": {"step", "class",
-"message"}`` if a step failed, after which only the statements of ``finally`` run.
+It runs in an environment that holds ``pyspark`` only, so it imports nothing of this project, unless a step asks for the
+merge of this project. One JSON document per line each way. ``{"do": "version"}`` asks for the version of PySpark.
+``{"do": "run", "session": {...}, "conf": {...}, "steps": [...], "finally": [...]}`` runs steps under the settings
+``conf``; the first such request starts Spark with the settings ``session``. The answer is ``{"results": {name: result},
+"plans": [...]}``, and ``"failed": {"step", "class", "message"}`` if a step failed, after which only the statements of
+``finally`` run.
 
 ===========  ============================================================================================
 ``sql``      execute it; with ``name``, keep its rows as JSON objects. With ``to``, write them there as a
              file of Arrow's, and keep their schema. With ``plans``, keep the plans of its queries
 ``view``     make the files at ``path`` a temporary view of this name; ``format`` and ``options`` say how
+``merge``    run this statement by ``mergecheck.merge``, on the paths ``tables``; keeps the row and the path
+             of its result under ``name``. With ``plans``, as for ``sql``
 ===========  ============================================================================================
 
 A step may have a ``step``, its name in ``failed``.
@@ -21,6 +24,7 @@ import contextlib
 import json
 import os
 import queue
+import sys
 import threading
 import warnings
 from importlib.metadata import version
@@ -62,6 +66,7 @@ def _read(lines: queue.SimpleQueue[str]) -> None:
 def _started(session: dict[str, str]) -> Any:  # noqa: ANN401 - the imports of this module are PySpark's alone
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an answer to "version" needs none
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # what this process inherited may be another Spark's
     builder = SparkSession.builder
     for name, value in session.items():
         builder = builder.config(name, value)
@@ -105,6 +110,23 @@ def _do(spark: Any, step: dict[str, Any], answer: dict[str, Any]) -> None:  # no
         reader.load(step["path"]).createOrReplaceTempView(step["view"])
         return
     first = _next_id(spark) if step.get("plans") else 0
+    if "merge" in step:
+        answer["results"][step["name"]] = _merge(spark, step)
+    else:
+        _query(spark, step, answer)
+    if step.get("plans"):
+        answer["plans"] += _plans(spark, first)
+
+
+def _merge(spark: Any, step: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - a session
+    from mergecheck.merge import merge_sql  # noqa: PLC0415 - only there if the session was given it
+
+    # the text of a case also represents a call of the builder, which may interleave the kinds (R-102)
+    result = merge_sql(spark, step["merge"], tables=step["tables"], interleaved=True)
+    return {"row": result.row, "path": None if result.path is None else result.path.value}
+
+
+def _query(spark: Any, step: dict[str, Any], answer: dict[str, Any]) -> None:  # noqa: ANN401 - a session
     frame = spark.sql(step["sql"])
     if "to" in step:
         import pyarrow as pa  # noqa: PLC0415 - environments of Spark 3 have none
@@ -115,8 +137,6 @@ def _do(spark: Any, step: dict[str, Any], answer: dict[str, Any]) -> None:  # no
         answer["results"][step["name"]] = frame.schema.jsonValue()
     elif "name" in step:
         answer["results"][step["name"]] = [row.asDict(recursive=True) for row in frame.collect()]
-    if step.get("plans"):
-        answer["plans"] += _plans(spark, first)
 
 
 def _plans(spark: Any, first: int) -> list[str]:  # noqa: ANN401 - a session
@@ -147,7 +167,7 @@ def _require_alive(spark: Any) -> None:  # noqa: ANN401 - a session
 
 def _class_of(error: BaseException) -> str:
     """Name an error by Spark's condition if it has one, its own or that of its cause, else by its Python class."""
-    own = _condition(error)
+    own = _condition(error) or getattr(error, "error_class", None)  # the latter is what this project's errors have
     if own and own not in _WRAPPERS:
         return own
     throwable = getattr(error, "java_exception", None) or getattr(error, "_origin", None)

@@ -99,6 +99,23 @@ def test_comet_runs_on_the_delta_of_its_spark() -> None:
         diagnose_engine("comet@0.12.0+spark3.4")
 
 
+def test_the_merge_of_this_project_needs_what_it_imports() -> None:
+    own = version("mergecheck")
+    needs = {need.name: need for need in diagnose_engine(f"pyspark@{own}+spark4.1")}
+    assert {"java", "environment"} == needs.keys()
+    assert "pyspark==4.1.*" in needs["environment"].found
+    assert f"sqlglot=={version('sqlglot')}" in needs["environment"].found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("0.0.1+spark4.1", "runs its own merge"), ("{own}+spark3.5", "needs Spark 4"), ("{own}", "such as pyspark@")],
+)
+def test_another_release_of_the_merge_and_an_older_spark_are_refused(text: str, said: str) -> None:
+    with pytest.raises(UserInputError, match=said):
+        diagnose_engine(f"pyspark@{text.format(own=version('mergecheck'))}")
+
+
 def test_doctor_tells_what_is_missing_and_fetches_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MERGECHECK_CACHE", str(tmp_path))
     monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/mvn" if name == "mvn" else None)

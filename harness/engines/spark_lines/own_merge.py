@@ -1,0 +1,138 @@
+"""The engine ``pyspark@RELEASE+sparkX.Y``: the merge of this project on another Spark than the installed one."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import suppress
+from importlib.metadata import version as installed
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.harness.delta.write import UnwritableTableError, write_source
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness, reads_source_from_table
+from mergecheck.harness.engines.spark_lines.child import Setup, merged
+from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, observed, parquet_view
+from mergecheck.harness.engines.spark_lines.line import release_on_spark
+from mergecheck.harness.engines.spark_lines.needs import diagnose
+from mergecheck.harness.errors import UserInputError
+from mergecheck.merge.conf import OWN_PREFIX, SETTING_NAMES
+from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from mergecheck.harness.engine import Diagnosis, Engine
+    from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark
+    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
+
+_NAME = "pyspark"
+_OLDEST_SPARK = (4, 0)
+_BESIDE_SPARK = ("deltalake", "numpy", "obstore", "packaging", "pyarrow", "pyroaring", "sqlglot")
+"""What ``mergecheck.merge`` imports; its environment has the releases that are installed here."""
+_FOR_OLDER_SPARK = "pandas>=2.2"  # before 4.2, PySpark demands it of functions over Arrow's batches
+_NO_WORDS = frozenset({"UNSUPPORTED_FEATURE.MERGE", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"})
+_RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
+
+
+class MergeLineEngine(DeltaLineEngine):
+    """Runs a case through ``mergecheck.merge.merge_sql`` in a child process with another Spark.
+
+    Args:
+        release: of mergecheck, which is the installed one, and the line of Spark.
+        plugin: of Spark, if the session has one.
+    """
+
+    name = _NAME
+
+    def __init__(self, release: ReleaseOnSpark, plugin: Plugin | None = None) -> None:
+        super().__init__(release, plugin)
+        self.capabilities = Capabilities(
+            exact_metric_names=True,
+            own_settings=frozenset(name for name in SETTING_NAMES if name.startswith(OWN_PREFIX)),
+        )
+
+    @staticmethod
+    def setup(release: ReleaseOnSpark, plugin: Plugin | None) -> Setup:
+        """Say what the child starts with."""
+        return Setup(
+            spark=release.spark,
+            jars=() if plugin is None else plugin.jars(release.spark),
+            settings=merged({} if plugin is None else plugin.settings),
+            beside_spark=(*(f"{name}=={installed(name)}" for name in _BESIDE_SPARK), _FOR_OLDER_SPARK),
+            with_merge=True,
+            environment_of=f"mergecheck-{release.release}-spark",
+        )
+
+    def factory(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``FactoryEngine``."""
+        return functools.partial(type(self), self._release, self._plugin)
+
+    def with_plugin(self, plugin: Plugin) -> MergeLineEngine:
+        """Return the same in a child of its own, whose session has a plugin.
+
+        Raises:
+            EngineDownError: if the plugin's jars cannot be had.
+        """
+        return MergeLineEngine(self._release, plugin)
+
+    def unsupported_reason(self, case: Case) -> Unsupported | None:
+        """Say which setting of a case neither the merge nor Spark's planner reads."""
+        for name in case.conf:
+            if full_name(name) not in PLANNER_SETTINGS.union(SETTING_NAMES) and not is_for_harness(name):
+                return Unsupported(f"setting {name}")
+        return None
+
+    def _steps(self, case: Case, path: Path, directory: Path) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
+        tables = {"target": str(path)}
+        merge = {"step": "merge", "name": "row", "merge": case.sql, "tables": tables}
+        if case.source is None:
+            return [merge], {}
+        if reads_source_from_table(case):
+            with suppress(UnwritableTableError):
+                write_source(case.source, directory / "source")
+                tables["source"] = str(directory / "source")
+                return [merge], {}
+        return [parquet_view(case.source, directory), merge], {}
+
+    def _outcome(self, case: Case, path: Path, answer: dict[str, Any] | Rejection, since: int) -> EngineResult:
+        if isinstance(answer, Rejection):
+            return answer
+        if (failed := answer.get("failed")) is not None and failed["class"] in _NO_WORDS:
+            return Unsupported(failed["message"])
+        told = answer["results"].get("row") or {"row": None, "path": None}
+        row = None if told["row"] is None else dict(zip(_RESULT_COLUMNS, told["row"], strict=True))
+        taken = None if told["path"] is None else MergePath(told["path"])
+        return observed(case, path, answer, since=since, result_row=row, taken=taken)
+
+
+def merge_line_engine(version: str) -> MergeLineEngine:
+    """Start the merge on another Spark.
+
+    Raises:
+        UserInputError: if the text names no Spark, or another release of mergecheck.
+        EngineDownError: if it cannot be had here.
+    """
+    return MergeLineEngine(_release(version))
+
+
+def diagnose_merge_line(version: str) -> tuple[Diagnosis, ...]:
+    """Say what the merge on another Spark needs on this machine.
+
+    Raises:
+        UserInputError: as for ``merge_line_engine``.
+    """
+    return diagnose(MergeLineEngine.setup(_release(version), None))
+
+
+def _release(version: str) -> ReleaseOnSpark:
+    own = installed("mergecheck")
+    example = f"{own}+spark4.1"
+    found = release_on_spark(_NAME, version, example=example)
+    if found.release != own:
+        raise UserInputError(f"{_NAME}@{version}: this is mergecheck {own}, and runs its own merge, {_NAME}@{example}")
+    if (found.spark.major, found.spark.minor) < _OLDEST_SPARK:
+        raise UserInputError(f"{_NAME}@{version}: the merge needs Spark 4, such as {_NAME}@{example}")
+    return found
