@@ -102,7 +102,7 @@ def test_the_engine_of_the_documentation_runs(
 
 
 def test_versions_are_for_engines_that_have_some(folder: Path) -> None:  # noqa: ARG001 - cwd
-    others = "comet, delta-rs, delta-spark, duckdb, iceberg, postgres, sail"
+    others = "comet, delta-rs, delta-spark, duckdb, iceberg, postgres, pyspark, sail"
     with pytest.raises(UserInputError, match=f"installed version only; others run: {others}$"):
         load_engine(f"{_ENGINE}@1.0")
     with pytest.raises(UserInputError, match="no version after duckdb@"):

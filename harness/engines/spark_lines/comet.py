@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Self
 
-from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, setup
+from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine
 from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
 from mergecheck.harness.engines.spark_lines.plugins import comet
@@ -67,7 +67,7 @@ def _release(version: str) -> ReleaseOnSpark:
 
 
 def _setup(release: ReleaseOnSpark) -> Setup:
-    return setup(_delta(release), comet(release.release))
+    return DeltaLineEngine.setup(_delta(release), comet(release.release))
 
 
 def _delta(release: ReleaseOnSpark) -> ReleaseOnSpark:

@@ -91,9 +91,14 @@ class DeltaLineEngine:
         self._child = SparkChild(self.setup(release, plugin))
 
     @staticmethod
-    def setup(release: ReleaseOnSpark, plugin: Plugin | None) -> Setup:
-        """Say what the child starts with."""
-        return setup(release, plugin)
+    def setup(release: ReleaseOnSpark, plugin: Plugin | None = None) -> Setup:
+        """Say what the child of a release starts with."""
+        spark = release.spark
+        return Setup(
+            spark=spark,
+            jars=(_jars(release), *(() if plugin is None else plugin.jars(spark))),
+            settings=merged(EXTENSION_SETTINGS, DELTA_SESSION_SETTINGS, {} if plugin is None else plugin.settings),
+        )
 
     def factory(self) -> Callable[[], Engine]:
         """Return what makes another such engine, see ``FactoryEngine``."""
@@ -182,16 +187,6 @@ class DeltaLineEngine:
         return observed(case, path, answer, since=since, result_row=rows[0] if rows else None)
 
 
-def setup(release: ReleaseOnSpark, plugin: Plugin | None = None) -> Setup:
-    """Say what the child of a release starts with."""
-    spark = release.spark
-    return Setup(
-        spark=spark,
-        jars=(_jars(release), *(() if plugin is None else plugin.jars(spark))),
-        settings=merged(EXTENSION_SETTINGS, DELTA_SESSION_SETTINGS, {} if plugin is None else plugin.settings),
-    )
-
-
 def delta_line_engine(version: str) -> DeltaLineEngine:
     """Start a release.
 
@@ -208,7 +203,7 @@ def diagnose_delta_line(version: str) -> tuple[Diagnosis, ...]:
     Raises:
         UserInputError: if the text names none.
     """
-    return diagnose(setup(release_on_spark(DeltaLineEngine.name, version, example=EXAMPLE)))
+    return diagnose(DeltaLineEngine.setup(release_on_spark(DeltaLineEngine.name, version, example=EXAMPLE)))
 
 
 def spelled_for(spark: SparkLine, case: Case) -> tuple[str, Mapping[str, str]]:

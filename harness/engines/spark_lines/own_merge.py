@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.delta.write import UnwritableTableError, write_source
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness, reads_source_from_table
-from mergecheck.harness.engines.spark_lines.child import Setup, merged
+from mergecheck.harness.engines.spark_lines.child import Setup
 from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, observed, parquet_view
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
@@ -55,12 +55,12 @@ class MergeLineEngine(DeltaLineEngine):
         )
 
     @staticmethod
-    def setup(release: ReleaseOnSpark, plugin: Plugin | None) -> Setup:
+    def setup(release: ReleaseOnSpark, plugin: Plugin | None = None) -> Setup:
         """Say what the child starts with."""
         return Setup(
             spark=release.spark,
             jars=() if plugin is None else plugin.jars(release.spark),
-            settings=merged({} if plugin is None else plugin.settings),
+            settings={} if plugin is None else plugin.settings,
             beside_spark=(*(f"{name}=={installed(name)}" for name in _BESIDE_SPARK), _FOR_OLDER_SPARK),
             with_merge=True,
             environment_of=f"mergecheck-{release.release}-spark",
@@ -124,7 +124,7 @@ def diagnose_merge_line(version: str) -> tuple[Diagnosis, ...]:
     Raises:
         UserInputError: as for ``merge_line_engine``.
     """
-    return diagnose(MergeLineEngine.setup(_release(version), None))
+    return diagnose(MergeLineEngine.setup(_release(version)))
 
 
 def _release(version: str) -> ReleaseOnSpark:

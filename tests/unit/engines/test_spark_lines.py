@@ -12,7 +12,7 @@ from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.engines import diagnose_engine
 from mergecheck.harness.engines.spark_lines import worker
 from mergecheck.harness.engines.spark_lines.child import merged
-from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, setup, spelled_for
+from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, spelled_for
 from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine, release_on_spark
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.errors import UserInputError
@@ -34,7 +34,7 @@ EVOLVING = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s
 def test_a_release_brings_its_spark_and_its_jar(text: str, coordinates: str, requirements: tuple[str, ...]) -> None:
     release = release_on_spark("delta-spark", text, example="3.3.2+spark3.5")
     assert str(release) == text
-    assert setup(release).jars[0].coordinates == (coordinates,)
+    assert DeltaLineEngine.setup(release).jars[0].coordinates == (coordinates,)
     assert release.spark.requirements == requirements
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mergecheck.harness.cli.verbs.variants.runs import chosen_variants
 from mergecheck.harness.engine import Capabilities, Recorded
-from mergecheck.harness.engines.spark_lines.delta import setup
+from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.plugins import PLUGIN_SETTING, comet, given_plugin, known_plugin
 from mergecheck.harness.errors import UserInputError
@@ -71,7 +71,7 @@ def test_a_plugin_is_known_by_its_name_and_release() -> None:
 
 def test_comet_brings_its_jar_for_the_line_of_spark() -> None:
     release = release_on_spark("delta-spark", "3.3.2+spark3.5", example="3.3.2+spark3.5")
-    plain, plugged = setup(release), setup(release, comet("0.12.0"))
+    plain, plugged = DeltaLineEngine.setup(release), DeltaLineEngine.setup(release, comet("0.12.0"))
     added = [jars.coordinates for jars in plugged.jars if jars not in plain.jars]
     assert added == [("org.apache.datafusion:comet-spark-spark3.5_2.12:0.12.0",)]
     assert plugged.settings["spark.plugins"] == "org.apache.spark.CometPlugin"
