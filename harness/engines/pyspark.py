@@ -11,7 +11,13 @@ from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
-from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, SOURCE_VIEW, full_name, require_alive
+from mergecheck.harness.engines.spark_case import (
+    PLANNER_SETTINGS,
+    RESULT_COLUMNS,
+    SOURCE_VIEW,
+    full_name,
+    require_alive,
+)
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_lines.own_merge import diagnose_merge_line, merge_line_engine
 from mergecheck.harness.errors import EngineDownError
@@ -41,9 +47,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.outcome import EngineResult
     from mergecheck.reference.types.data_types import Schema
-
-_RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
-"""The names of ``MergeResult.row`` (R-110)."""
 
 
 class PySparkEngine(SparkEngine):
@@ -150,7 +153,7 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
         unchanged = is_unchanged(staged.case.target, staged.path, since=staged.since)
         return Rejection(error_class=error_class, message=message, unchanged=unchanged)
     taken = None if result.path is None else MergePath(result.path.value)
-    row = None if result.row is None else dict(zip(_RESULT_COLUMNS, result.row, strict=True))
+    row = None if result.row is None else dict(zip(RESULT_COLUMNS, result.row, strict=True))
     return observe(
         staged.path,
         metrics=result.metrics,

@@ -57,6 +57,8 @@ PLANNER_SETTINGS = frozenset(
         "spark.sql.sortMergeJoinExec.buffer.spill.threshold",
     }
 )
+RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
+"""The names of the result row (R-110), as ``merge_sql`` gives it."""
 _HARNESS_PREFIX = "mergecheck."
 _WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
 # How the cases from Delta's suites spell a setting (R-144).

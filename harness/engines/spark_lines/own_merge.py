@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from contextlib import suppress
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.delta.write import UnwritableTableError, write_source
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness, reads_source_from_table
+from mergecheck.harness.engines.spark_case import (
+    PLANNER_SETTINGS,
+    RESULT_COLUMNS,
+    full_name,
+    is_for_harness,
+    reads_source_from_table,
+)
 from mergecheck.harness.engines.spark_lines.child import Setup
 from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, observed, parquet_view
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
@@ -19,10 +24,10 @@ from mergecheck.merge.conf import OWN_PREFIX, SETTING_NAMES
 from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from mergecheck.harness.engine import Diagnosis, Engine
+    from mergecheck.harness.engine import Diagnosis
     from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
     from mergecheck.reference.case.model import Case
@@ -30,11 +35,10 @@ if TYPE_CHECKING:
 
 _NAME = "pyspark"
 _OLDEST_SPARK = (4, 0)
-_BESIDE_SPARK = ("deltalake", "numpy", "obstore", "packaging", "pyarrow", "pyroaring", "sqlglot")
+_BESIDE_SPARK = ("deltalake", "numpy", "obstore", "pyarrow", "pyroaring", "sqlglot")
 """What ``mergecheck.merge`` imports; its environment has the releases that are installed here."""
 _FOR_OLDER_SPARK = "pandas>=2.2"  # before 4.2, PySpark demands it of functions over Arrow's batches
 _NO_WORDS = frozenset({"UNSUPPORTED_FEATURE.MERGE", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"})
-_RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
 
 
 class MergeLineEngine(DeltaLineEngine):
@@ -65,10 +69,6 @@ class MergeLineEngine(DeltaLineEngine):
             with_merge=True,
             environment_of=f"mergecheck-{release.release}-spark",
         )
-
-    def factory(self) -> Callable[[], Engine]:
-        """Return what makes another such engine, see ``FactoryEngine``."""
-        return functools.partial(type(self), self._release, self._plugin)
 
     def with_plugin(self, plugin: Plugin) -> MergeLineEngine:
         """Return the same in a child of its own, whose session has a plugin.
@@ -103,7 +103,7 @@ class MergeLineEngine(DeltaLineEngine):
         if (failed := answer.get("failed")) is not None and failed["class"] in _NO_WORDS:
             return Unsupported(failed["message"])
         told = answer["results"].get("row") or {"row": None, "path": None}
-        row = None if told["row"] is None else dict(zip(_RESULT_COLUMNS, told["row"], strict=True))
+        row = None if told["row"] is None else dict(zip(RESULT_COLUMNS, told["row"], strict=True))
         taken = None if told["path"] is None else MergePath(told["path"])
         return observed(case, path, answer, since=since, result_row=row, taken=taken)
 
