@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.core.clause_order import in_sql_order
+from mergecheck.harness.core.schema_json import schema_to_json
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.read import newest_version
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
@@ -62,7 +63,8 @@ _METRICS_SINCE = {
     (3, 3): frozenset({"materializeSourceTimeMs"}),
 }
 """The first release that reports them."""
-_FEATURES_OFF = frozenset({"duplicate-source-names", "schemas-without-columns-or-types"})
+FEATURES_OFF = frozenset({"duplicate-source-names", "schemas-without-columns-or-types"})
+"""Random cases leave them out: neither tables nor files can hold such sources."""
 
 
 class DeltaLineEngine:
@@ -86,7 +88,7 @@ class DeltaLineEngine:
             metric_names=_metrics_of(release),
             commit_info=COMMIT_INFO - {"dataChange"},
             reasons=_REASONS,
-            features_off=_FEATURES_OFF,
+            features_off=FEATURES_OFF,
         )
         self._child = SparkChild(self.setup(release, plugin))
 
@@ -253,6 +255,10 @@ def parquet_view(source: Source, directory: Path) -> dict[str, Any]:
     """
     if len({name.casefold() for name in source.schema.names}) < len(source.schema.columns):
         raise UnwritableTableError("a file cannot hold two columns whose names differ in case only")
+    try:
+        schema_to_json(source.schema)  # files have the types of tables: none for VOID
+    except ValueError as error:
+        raise UnwritableTableError(str(error)) from error
     path = directory / "source-files"
     path.mkdir()
     pq.write_table(rows_to_table(source.rows, source.schema), path / "rows.parquet")

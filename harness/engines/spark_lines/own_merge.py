@@ -16,7 +16,7 @@ from mergecheck.harness.engines.spark_case import (
     reads_source_from_table,
 )
 from mergecheck.harness.engines.spark_lines.child import Setup
-from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, observed, parquet_view
+from mergecheck.harness.engines.spark_lines.delta import FEATURES_OFF, DeltaLineEngine, observed, parquet_view
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
 from mergecheck.harness.errors import UserInputError
@@ -55,6 +55,7 @@ class MergeLineEngine(DeltaLineEngine):
         super().__init__(release, plugin)
         self.capabilities = Capabilities(
             exact_metric_names=True,
+            features_off=FEATURES_OFF,
             own_settings=frozenset(name for name in SETTING_NAMES if name.startswith(OWN_PREFIX)),
         )
 

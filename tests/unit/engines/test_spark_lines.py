@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
+from mergecheck.harness.delta.write import UnwritableTableError
 from mergecheck.harness.engines import diagnose_engine
 from mergecheck.harness.engines.spark_lines import worker
 from mergecheck.harness.engines.spark_lines.child import merged
-from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, spelled_for
+from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, parquet_view, spelled_for
 from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine, release_on_spark
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.errors import UserInputError
 from mergecheck.reference.case.case_file import case_from_json
+from mergecheck.reference.case.model import Source
+from mergecheck.reference.types.ddl import parse_schema
 
 VECTOR_COUNTS = ("Added", "Removed", "Updated")
 EVOLVING = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
@@ -97,6 +100,16 @@ def test_comet_runs_on_the_delta_of_its_spark() -> None:
     assert any("comet for Spark 3.5" in found for found in needs)
     with pytest.raises(UserInputError, match=r"Spark 3\.5, 4\.0, 4\.1"):
         diagnose_engine("comet@0.12.0+spark3.4")
+
+
+@pytest.mark.parametrize(
+    ("ddl", "said"),
+    [("id INT, v VOID", "VOID"), ("id INT, s STRUCT<a: VOID>", "VOID"), ("id INT, ID INT", "case only")],
+)
+def test_a_source_that_no_file_can_hold_is_not_changed_into_another(ddl: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UnwritableTableError, match=said):
+        parquet_view(Source(schema=parse_schema(ddl), rows=()), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_merge_of_this_project_needs_what_it_imports() -> None:
