@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.formatting import counted
@@ -111,9 +110,8 @@ def _view(finding: VariantFinding) -> CaseView:
         if finding.found_with is not None and finding.found_with.name != finding.variant.name:
             facts.append(Fact(name="Found with", text=finding.found_with.name))
     where = str(finding.path or f"{report.case.id}.json")
-    verb = "replay" if finding.variant is None else "variants"
-    command = f"mergecheck {verb}{report.rerun.flags()} {shlex.quote(where)}"
-    return case_view(report, where=where, facts=facts, commands=[Fact(name="Reproduce", text=command, is_code=True)])
+    command = Fact(name="Reproduce", text=finding.command(where), is_code=True)
+    return case_view(report, where=where, facts=facts, commands=[command])
 
 
 def _places(counts: Counts) -> Table:

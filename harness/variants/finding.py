@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ class VariantFinding:
         variant: of the axes that flip the outcome; None where the base itself differs from the reference.
         found_with: the variant that showed it first.
         mended_by: settings that switch off a part of the variant's plugin, each of which alone brings the outcome back.
+        plugin_options: of the command line, which name the variant's plugin.
     """
 
     fingerprint: Fingerprint
@@ -29,4 +31,15 @@ class VariantFinding:
     variant: Variant | None
     found_with: Variant | None
     mended_by: tuple[str, ...] = ()
+    plugin_options: tuple[str, ...] = ()
     path: Path | None = None
+
+    def command(self, where: Path | str) -> str:
+        """Write the command that checks the case again.
+
+        Args:
+            where: the case's file.
+        """
+        verb = "replay" if self.variant is None else "variants"
+        options = "".join(f" {shlex.quote(word)}" for word in self.plugin_options)
+        return f"mergecheck {verb}{self.report.rerun.flags()}{options} {shlex.quote(str(where))}"

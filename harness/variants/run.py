@@ -184,14 +184,18 @@ class VariantRun:
                 variant=minimal,
                 found_with=first.variant,
                 mended_by=self._mended_by(minimal, best.case, wanted),
+                plugin_options=() if (plugin := self._plugin_of(minimal)) is None else plugin.options,
             )
         )
         return first
 
+    def _plugin_of(self, variant: Variant) -> Plugin | None:
+        return self._plugin if any(value.axis is Axis.PLUGIN for value in variant.axis_values) else None
+
     def _mended_by(self, variant: Variant, case: Case, wanted: Fingerprint) -> tuple[str, ...]:
-        if self._plugin is None or all(value.axis is not Axis.PLUGIN for value in variant.axis_values):
+        if (plugin := self._plugin_of(variant)) is None:
             return ()
-        return mending_switches(variant, self._plugin, lambda one: fingerprint(self._checked(one)(case)) == wanted)
+        return mending_switches(variant, plugin, lambda one: fingerprint(self._checked(one)(case)) == wanted)
 
     def _checked(self, variant: Variant) -> Callable[[Case], CaseReport]:
         """Return a check of cases under a variant; its report is about the case, not about what the variant ran.

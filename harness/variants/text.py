@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.core.formatting import counted
@@ -43,8 +42,7 @@ def finding_report(finding: VariantFinding, *, path: Path) -> str:
         "",
         *_shown(difference_lines(report, max_lines=_MAX_LINES)),
     ]
-    verb = "replay" if finding.variant is None else "variants"
-    return "\n".join([*lines, "", f"  Reproduce:   mergecheck {verb}{report.rerun.flags()} {shlex.quote(str(path))}"])
+    return "\n".join([*lines, "", f"  Reproduce:   {finding.command(path)}"])
 
 
 def _shown(lines: list[str]) -> list[str]:

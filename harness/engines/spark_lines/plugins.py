@@ -32,6 +32,7 @@ class Plugin:
         groups: the groups of jars that are fetched.
         proof: operators of executed plans that only the plugin has; ``*`` as in file names.
         switches: settings that switch a part of it off, with that value.
+        options: of ``mergecheck variants``, which name it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Plugin:
     groups: tuple[str, ...] = ()
     proof: tuple[str, ...] = ()
     switches: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
 
     def jars(self, spark: SparkLine) -> tuple[JarSet, ...]:
         """Describe its jars for a line of Spark; none if the settings name them."""
@@ -99,6 +101,7 @@ def comet(release: str = _COMET_RELEASE) -> Plugin:
             "spark.comet.scan.enabled": "false",
             **{f"spark.comet.exec.{part}.enabled": "false" for part in _COMET_PARTS},
         },
+        options=("--variant", f"comet@{release}"),
     )
 
 
@@ -124,4 +127,6 @@ def given_plugin(settings: tuple[str, ...], proof: tuple[str, ...]) -> Plugin:
             "--spark-conf needs --proof: name an operator of executed plans that only the plugin has, such as "
             "'Gluten*' (mergecheck variants counts the plans that show it)"
         )
-    return Plugin(name="given", settings={name: value for name, _, value in pairs}, proof=proof)
+    options = [word for text in settings for word in ("--spark-conf", text)]
+    options += [word for operator in proof for word in ("--proof", operator)]
+    return Plugin(name="given", settings={name: value for name, _, value in pairs}, proof=proof, options=tuple(options))

@@ -81,6 +81,7 @@ def test_comet_brings_its_jar_for_the_line_of_spark() -> None:
 def test_any_other_plugin_is_given_by_settings_and_proof() -> None:
     plugin = given_plugin(("spark.plugins=a.B", "spark.x=1=2"), ("Gluten*",))
     assert (plugin.settings, plugin.proof) == ({"spark.plugins": "a.B", "spark.x": "1=2"}, ("Gluten*",))
+    assert plugin.options == ("--spark-conf", "spark.plugins=a.B", "--spark-conf", "spark.x=1=2", "--proof", "Gluten*")
     with pytest.raises(UserInputError, match="NAME=VALUE"):
         given_plugin(("spark.plugins",), ("Gluten*",))
     with pytest.raises(UserInputError, match="needs --proof"):
@@ -129,6 +130,8 @@ def test_a_difference_under_a_plugin_is_bisected_to_its_switch(*, loses_row: boo
     assert run.counts.of(plugin_value(plugin)).num_seen == 1
     assert run.counts.unseen() == ()
     assert [finding.mended_by for finding in run.found] == ([(f"{SWITCH}=false",)] if loses_row else [])
+    for finding in run.found:
+        assert "--variant comet@0.12.0 case.json" in finding.command("case.json")
 
 
 def test_a_plugin_that_never_ran_makes_a_run_inconclusive() -> None:
