@@ -92,7 +92,7 @@ def assert_same_answer(small: Any, large: Any, connection: duckdb.DuckDBPyConnec
 def test_random_merges_over_relations_are_those_over_rows(connection: duckdb.DuckDBPyConnection) -> None:
     """The evaluator that is made for many rows says what the plain one says."""
     num_compared = Counter[str]()
-    for drawn in itertools.islice(samples(20), 90):
+    for drawn in itertools.islice(samples(20), 120):
         case = drawn.case
         if case.source is None or len(case.target.rows) * len(case.source.rows) > 10_000:
             continue

@@ -82,7 +82,7 @@ def test_what_is_always_on_can_be_left_out() -> None:
     """For an engine without TINYINT and SMALLINT, or without partitions by texts; the source may have all types."""
     without = Profile().without(*ALWAYS_ON)
     for profile, expected in ((Profile(), {True}), (without, {False})):
-        targets = [one.case.target for one in islice(samples(3, profile=profile), 150)]
+        targets = [one.case.target for one in islice(samples(3, profile=profile), 400)]
         columns = [(column, target) for target in targets for column in target.schema.columns]
         narrow = {column.type in (TINYINT, SMALLINT) for column, _ in columns}
         texts = {column.type == STRING for column, target in columns if column.name in target.partition_by}

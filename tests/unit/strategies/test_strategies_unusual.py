@@ -174,7 +174,7 @@ def test_partition_columns_may_hold_the_empty_string() -> None:
 
 def test_array_functions_take_arrays_of_one_type() -> None:
     """Each occurs, over text, whole numbers or structs of them, also of other fields than the target (R-246)."""
-    cases = drawn(Feature.NESTED_TYPES, Feature.EXPRESSIONS, Feature.EXPLICIT, Feature.CASTS, number=300)
+    cases = drawn(Feature.NESTED_TYPES, Feature.EXPRESSIONS, Feature.EXPLICIT, Feature.CASTS, number=600)
     calls = [node for each in cases for node in expressions(each) if isinstance(node, ArrayCall)]
     assert {call.function for call in calls} == {
         *("array_distinct", "array_union", "array_except", "array_intersect", "array_remove")
