@@ -11,13 +11,7 @@ from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
-from mergecheck.harness.engines.spark_case import (
-    PLANNER_SETTINGS,
-    RESULT_COLUMNS,
-    SOURCE_VIEW,
-    full_name,
-    require_alive,
-)
+from mergecheck.harness.engines.spark_case import RESULT_COLUMNS, SOURCE_VIEW, is_read_by_merge, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_lines.own_merge import diagnose_merge_line, merge_line_engine
 from mergecheck.harness.errors import EngineDownError
@@ -86,7 +80,7 @@ class PySparkEngine(SparkEngine):
 
     def takes_setting(self, name: str) -> bool:
         """Tell whether the merge or Spark's planner reads a setting."""
-        return full_name(name) in PLANNER_SETTINGS.union(SETTING_NAMES)
+        return is_read_by_merge(name)
 
     def session(self) -> SparkSession:
         """Return the engine's session, which becomes the active one of its thread."""

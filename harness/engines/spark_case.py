@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.session import Profile, settings_of
-from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX
+from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX, SETTING_NAMES
 from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:
@@ -122,6 +122,11 @@ def draw(case: Case, purpose: str) -> int:
 def full_name(setting: str) -> str:
     """Give the full name of a setting that a case spells as Delta's suites do."""
     return _OTHER_SPELLINGS.get(setting, setting)
+
+
+def is_read_by_merge(setting: str) -> bool:
+    """Tell whether the merge of this project, or Spark's planner under it, reads a setting."""
+    return full_name(setting) in PLANNER_SETTINGS.union(SETTING_NAMES)
 
 
 def is_for_harness(setting: str) -> bool:

@@ -114,10 +114,14 @@ class DeltaLineEngine:
         """
         return DeltaLineEngine(self._release, plugin)
 
+    def takes_setting(self, name: str) -> bool:
+        """Tell whether a setting is one of Spark's or Delta's."""
+        return full_name(name).startswith("spark.")
+
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say which setting of a case Spark does not know."""
+        """Say which setting of a case the engine does not read."""
         for name in case.conf:
-            if not full_name(name).startswith("spark.") and not is_for_harness(name):
+            if not self.takes_setting(name) and not is_for_harness(name):
                 return Unsupported(f"setting {name}")
         return None
 
@@ -168,12 +172,14 @@ class DeltaLineEngine:
                 conf={**_settings(case, described=plans is not None), **settings},
                 cleanup=[f"DROP TABLE IF EXISTS {_TARGET}", f"DROP VIEW IF EXISTS {SOURCE_VIEW}"],
             )
-            if plans is not None and isinstance(answer, dict):
+            if isinstance(answer, Rejection):
+                return answer
+            if plans is not None:
                 plans += without_log(answer["plans"])
             return self._outcome(case, path, answer, since)
 
     def _steps(self, case: Case, path: Path, directory: Path) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
-        """Give what the child does, the merge last, and the settings that stand for words of the statement."""
+        """Return the steps of the child, the merge last, and the settings that replace words of the statement."""
         sql, settings = spelled_for(self._release.spark, case)
         steps: list[dict[str, Any]] = [
             {"step": "setup", "sql": f"CREATE TABLE {_TARGET} USING delta LOCATION '{path}'"}
@@ -182,9 +188,7 @@ class DeltaLineEngine:
             steps.append(_source_step(case, case.source, directory))
         return [*steps, {"step": "merge", "name": "row", "sql": in_sql_order(sql)}], settings
 
-    def _outcome(self, case: Case, path: Path, answer: dict[str, Any] | Rejection, since: int) -> EngineResult:
-        if isinstance(answer, Rejection):
-            return answer
+    def _outcome(self, case: Case, path: Path, answer: dict[str, Any], since: int) -> EngineResult:
         rows = answer["results"].get("row")
         return observed(case, path, answer, since=since, result_row=rows[0] if rows else None)
 

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.delta.write import UnwritableTableError, write_source
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.spark_case import (
-    PLANNER_SETTINGS,
     RESULT_COLUMNS,
-    full_name,
-    is_for_harness,
+    is_read_by_merge,
     reads_source_from_table,
 )
 from mergecheck.harness.engines.spark_lines.child import Setup
@@ -21,7 +19,7 @@ from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
 from mergecheck.harness.errors import UserInputError
 from mergecheck.merge.conf import OWN_PREFIX, SETTING_NAMES
-from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
+from mergecheck.reference.outcome import MergePath, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,12 +77,9 @@ class MergeLineEngine(DeltaLineEngine):
         """
         return MergeLineEngine(self._release, plugin)
 
-    def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say which setting of a case neither the merge nor Spark's planner reads."""
-        for name in case.conf:
-            if full_name(name) not in PLANNER_SETTINGS.union(SETTING_NAMES) and not is_for_harness(name):
-                return Unsupported(f"setting {name}")
-        return None
+    def takes_setting(self, name: str) -> bool:
+        """Tell whether the merge or Spark's planner reads a setting."""
+        return is_read_by_merge(name)
 
     def _steps(self, case: Case, path: Path, directory: Path) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
         tables = {"target": str(path)}
@@ -98,9 +93,7 @@ class MergeLineEngine(DeltaLineEngine):
                 return [merge], {}
         return [parquet_view(case.source, directory), merge], {}
 
-    def _outcome(self, case: Case, path: Path, answer: dict[str, Any] | Rejection, since: int) -> EngineResult:
-        if isinstance(answer, Rejection):
-            return answer
+    def _outcome(self, case: Case, path: Path, answer: dict[str, Any], since: int) -> EngineResult:
         if (failed := answer.get("failed")) is not None and failed["class"] in _NO_WORDS:
             return Unsupported(failed["message"])
         told = answer["results"].get("row") or {"row": None, "path": None}
