@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 import duckdb
 import pyarrow as pa
@@ -144,6 +146,7 @@ def open_table(path: Path, *, option: str, version: int | None = None) -> DeltaT
 
 def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, ...], ...]]:
     """Read the schema, with all that it says of its columns, and the live rows, file by file."""
+    _refuse_files_elsewhere(table, f"--target {path}")
     try:
         schema = schema_from_json(table.schema().to_json())
     except ValueError as error:
@@ -189,10 +192,23 @@ def _refuse_features(table: DeltaTable, path: Path) -> None:
         )
 
 
+def _refuse_files_elsewhere(table: DeltaTable, what: str) -> None:
+    """Refuse a table whose log names files of other folders: a stranger's could name any file of the user's."""
+    for name in pa.table(table.get_add_actions())["path"].to_pylist():
+        parts = PurePosixPath(unquote(name)).parts
+        if urlsplit(name).scheme or parts[:1] == ("/",) or ".." in parts:
+            raise UserInputError(
+                f"{what} has files in another folder, such as {name:.200}. Give a table that has all its "
+                "files in its own folder, for example a copy made with CREATE TABLE ... AS SELECT."
+            )
+
+
 def _read_source(path: Path, target: Schema) -> Source:
     what = f"--source {path}"
     if path.is_dir():
-        table = pa.table(open_table(path, option="--source").to_pyarrow_table())
+        opened = open_table(path, option="--source")
+        _refuse_files_elsewhere(opened, what)
+        table = pa.table(opened.to_pyarrow_table())
     elif not path.is_file():
         raise UserInputError(f"{what} is not there; give a .parquet or .csv file, or the folder of a Delta table")
     elif path.suffix.lower() == ".parquet":

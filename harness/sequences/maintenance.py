@@ -61,7 +61,8 @@ def write_by_delta_rs(step: OtherStep, path: Path, schema: Schema) -> None:
     if isinstance(step, Append):
         write_deltalake(table, rows_to_table(step.rows, schema), mode="append")
     elif isinstance(step, Delete):
-        table.delete(f'"{step.column}" IS NULL' if step.value is None else f'"{step.column}" = {step.value}')
+        column = '"' + step.column.replace('"', '""') + '"'
+        table.delete(f"{column} IS NULL" if step.value is None else f"{column} = {step.value}")
     elif isinstance(step, AddColumn):
         kind = PrimitiveType(_DELTA_TYPES[step.column.type.ddl()])
         table.alter.add_columns(DeltaField(step.column.name, kind, nullable=True))

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.sequences.steps import (
+    NO_MERGE,
     AddColumn,
     Alter,
     Append,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FORMAT_VERSION = 1
-_NO_MERGE = "MERGE INTO target t USING source s ON FALSE WHEN MATCHED THEN DELETE"
 _WITHOUT_ARGUMENT: dict[Step, str] = {Rewrite(): "rewrite", Checkpoint(): "checkpoint", Purge(): "purge"}
 _KEYS = frozenset({"format_version", "id", "target", "steps"})
 
@@ -83,7 +83,7 @@ def _sequence(document: Any, name: str) -> Sequence:  # noqa: ANN401 - parsed JS
 
 
 def _target_json(target: Target) -> dict[str, Any]:
-    case = Case(id="-", target=target, source=None, sql=_NO_MERGE)
+    case = Case(id="-", target=target, source=None, sql=NO_MERGE)
     written: dict[str, Any] = case_to_json(case)["target"]
     return written
 
@@ -95,7 +95,7 @@ def _step_json(step: Step, target: Target) -> dict[str, Any]:
         return {"merge": {key: written[key] for key in ("source", "sql", "conf") if key in written} | by}
     if isinstance(step, Append):
         source = Source(schema=target.schema, rows=step.rows)
-        return {"append": case_to_json(Case(id="-", target=target, source=source, sql=_NO_MERGE))["source"]["rows"]}
+        return {"append": case_to_json(Case(id="-", target=target, source=source, sql=NO_MERGE))["source"]["rows"]}
     if isinstance(step, Delete):
         return {"delete": {"column": step.column, "value": step.value}}
     if isinstance(step, AddColumn):
@@ -197,5 +197,5 @@ _READERS: dict[str, Callable[[Any, Target, str], Step]] = {
 
 
 def _case(target: object, source: object, where: str) -> Case:
-    document = {"format_version": FORMAT_VERSION, "id": "-", "target": target, "sql": _NO_MERGE}
+    document = {"format_version": FORMAT_VERSION, "id": "-", "target": target, "sql": NO_MERGE}
     return case_from_json(document | ({"source": source} if source is not None else {}), where=where)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.types.data_types import DataType, Field
 
+NO_MERGE = "MERGE INTO target t USING target s ON FALSE WHEN MATCHED THEN DELETE"
+"""The statement of a case that is wanted for its tables alone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
@@ -150,9 +153,13 @@ class Sequence:
         return tuple(dict.fromkeys(name for name in named if name))
 
     def cases(self) -> Iterator[Case]:
-        """Give each merge as a case on the table with all columns that come to it."""
-        added = tuple(step.column for step in self.steps if isinstance(step, AddColumn))
-        target = replace(self.target, schema=Schema((*self.target.schema.columns, *added)), files=())
+        """Give the table and each column that is added to it, then each merge, as cases of their own.
+
+        A merge has the columns of the first version: a column that is added may be missing when it runs.
+        """
+        for column in (None, *(step.column for step in self.steps if isinstance(step, AddColumn))):
+            target = self.target if column is None else replace(self.target, schema=Schema((column,)), files=())
+            yield Case(id=self.id, target=target, source=None, sql=NO_MERGE)
         for step in self.steps:
             if isinstance(step, Merge):
-                yield Case(id=self.id, target=target, source=step.source, sql=step.sql, conf=step.conf)
+                yield Case(id=self.id, target=self.target, source=step.source, sql=step.sql, conf=step.conf)

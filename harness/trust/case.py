@@ -16,49 +16,58 @@ from mergecheck.harness.trust.settings import is_property_allowed, is_setting_al
 from mergecheck.harness.trust.texts import harm_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mergecheck.reference.case.model import Case
 
+_CASE_SENSITIVE: Final = "spark.sql.caseSensitive"
 _ADVICE: Final = "If it is your own, run it with --trust."
 
 
-def require_harmless(case: Case, where: str, *, advice: str = _ADVICE) -> None:
+def require_harmless(case: Case, where: str, *, advice: str = _ADVICE, own_statement: bool = False) -> None:
     """Refuse a case that is not shown harmless.
 
     Args:
         case: as it was read.
         where: the file, for the message.
         advice: what the user can do.
+        own_statement: the statement is the user's own, and not looked at.
 
     Raises:
         UserInputError: with the part of the case and what it does.
     """
-    for part, harm in _harms(case):
+    for part, harm in _harms(case, own_statement=own_statement):
         case_id = ascii(case.id)[1:-1]
         raise UserInputError(
             f"{where}: case {case_id}: {part} {harm}. The case may touch more than its own tables. {advice}"
         )
 
 
-def _harms(case: Case) -> Iterator[tuple[str, str]]:
-    tables = frozenset({"target"} if case.source is None else {"target", "source"})
-    schemas = [case.target.schema, *([] if case.source is None else [case.source.schema])]
-    columns = frozenset(column.name.lower() for schema in schemas for column in schema.columns)
+def _harms(case: Case, *, own_statement: bool) -> Iterator[tuple[str, str]]:
+    # Under case-sensitive names another spelling is another name, so that nothing is shown to be a column.
+    folds = case.conf.get(_CASE_SENSITIVE, "false").lower() == "false"
+    tables = {"target": _lower(case.target.schema.names if folds else ())}
+    if case.source is not None:
+        tables["source"] = _lower(case.source.schema.names if folds else ())
     texts = list(texts_of(case))
     for name, condition in check_constraints(case.target.properties).items():
         texts.append(CaseText(TextKind.CONDITION, f"the constraint {name!a}", condition, case.target.schema.names))
     for text in texts:
         if text.kind is TextKind.UNKNOWN:
             yield text.place, "is not among the parts of a case that are examined"
-            continue
-        rule = "statement" if text.kind is TextKind.STATEMENT else "expression"
-        harm = harm_in(text.text, rule, tables=tables, columns=columns)
-        if harm is not None:
-            yield text.place, ascii(harm)[1:-1]
+        elif text.kind is not TextKind.STATEMENT or not own_statement:
+            rule = "statement" if text.kind is TextKind.STATEMENT else "expression"
+            columns = _lower(text.columns if folds and text.kind is TextKind.CONDITION else ())
+            harm = harm_in(text.text, rule, tables=tables, columns=columns)
+            if harm is not None:
+                yield text.place, ascii(harm)[1:-1]
     for name in case.conf:
         if not is_setting_allowed(name):
             yield "its setting", f"{name!a} is not among those that a case may have"
     for name in case.target.properties:
         if not is_property_allowed(name):
             yield "its table property", f"{name!a} is not among those that a case may have"
+
+
+def _lower(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names)

@@ -21,9 +21,10 @@ TABLE_FUNCTIONS: Final = frozenset(
 """Functions that may stand in FROM."""
 
 WITHOUT_BRACKETS: Final = frozenset({"current_catalog", "current_database", "current_schema"}) | frozenset(
-    {"current_path", "current_user", "session_user", "user"}
+    {"current_path", "current_role", "current_user", "session_user", "system_user", "user"}
 )
-"""Functions outside of ``FUNCTIONS`` that Spark also calls if their name is written as a column that nobody has."""
+"""Functions outside of ``FUNCTIONS`` that Spark or another engine also calls if their name is written as a column that
+nobody has."""
 
 _PACKAGES: Final = ((), ("builtin",), ("system", "builtin"))
 

@@ -131,12 +131,107 @@ def test_the_list_of_functions_calls_no_code_and_reads_no_file() -> None:
     assert {"coalesce", "row_number", "md5", "current_timestamp", "from_json", "uuid", "transform"} <= FUNCTIONS
 
 
-def test_columns_may_be_called_like_functions() -> None:
-    """A column ``user`` is a column; without it Spark would call the function of that name."""
+OF_TARGET = {"target": {"schema": "id INT, user STRING", "rows": []}}
+OF_SOURCE = {"source": {"schema": "id INT, v STRING, user STRING", "rows": []}}
+MATCHED = "WHEN MATCHED THEN UPDATE SET v = {}"
+
+
+@pytest.mark.parametrize(
+    ("tables", "merge"),
+    [
+        (OF_TARGET, "USING source s ON user = s.v WHEN MATCHED THEN DELETE"),
+        (OF_TARGET, "USING source s ON t.id = s.id WHEN NOT MATCHED BY SOURCE AND user = 'x' THEN DELETE"),
+        (OF_TARGET, "USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET user = USER"),
+        (OF_SOURCE, "USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = `user`"),
+        (OF_SOURCE, "USING source s ON t.id = s.id WHEN NOT MATCHED AND user = 'x' THEN INSERT (v) VALUES (user)"),
+        (OF_SOURCE, "USING (SELECT * FROM source) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = user"),
+        (OF_SOURCE, "USING (SELECT id, user FROM source) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = user"),
+        (OF_SOURCE, "USING (SELECT id, x.user FROM source x) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = user"),
+        ({}, "USING (SELECT id, v AS user FROM source) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = user"),
+        ({}, "USING source AS s(id, user) ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = user"),
+        ({}, "USING (SELECT user FROM (SELECT v AS user FROM source)) s ON TRUE WHEN MATCHED THEN DELETE"),
+        (OF_SOURCE, "USING (SELECT user FROM source x JOIN target y ON user = y.v) s ON TRUE WHEN MATCHED THEN DELETE"),
+        (
+            OF_SOURCE,
+            "USING (SELECT id FROM source WHERE user = 'a' GROUP BY id, user) s ON TRUE WHEN MATCHED THEN DELETE",
+        ),
+        ({}, "USING (WITH a AS (SELECT v AS user FROM source) SELECT user FROM a) s ON TRUE WHEN MATCHED THEN DELETE"),
+        ({}, "USING (WITH a(user) AS (SELECT v FROM source) SELECT user FROM a) s ON TRUE WHEN MATCHED THEN DELETE"),
+        ({}, "USING source user ON t.id = s.user WHEN MATCHED THEN DELETE"),
+        (OF_SOURCE, "USING (FROM source SELECT user) s ON TRUE WHEN MATCHED THEN DELETE"),
+    ],
+)
+def test_columns_may_be_called_like_functions(tables: dict[str, Any], merge: str) -> None:
+    """A column ``user`` is a column where it is visible."""
+    assert refused({**HARMLESS, **tables, "sql": f"MERGE INTO target t {merge}"}) is None
+
+
+@pytest.mark.parametrize("word", ["user", "session_user", "current_user", "`User`", "current_schema"])
+@pytest.mark.parametrize(
+    ("tables", "merge"),
+    [
+        ((), "USING source s ON {} = s.v WHEN MATCHED THEN DELETE"),
+        (("source",), "USING (SELECT id, v FROM source) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = {}"),
+        (("source",), "USING (SELECT id, v FROM source) s ON {} = 'x' WHEN MATCHED THEN DELETE"),
+        (("source",), "USING source s ON t.id = s.id WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = {}"),
+        (("target",), "USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (v) VALUES ({})"),
+        (("target",), "USING source s ON t.id = s.id WHEN NOT MATCHED AND {} = 'x' THEN INSERT *"),
+        (("target",), "USING (SELECT {} AS v, id FROM source) s ON t.id = s.id WHEN MATCHED THEN DELETE"),
+        (("source",), "USING source s ON s.id IN (SELECT id FROM target WHERE {} = v) WHEN MATCHED THEN DELETE"),
+        (("source",), "USING source s ON EXISTS (SELECT {} FROM target) WHEN MATCHED THEN DELETE"),
+        (("source",), "USING (SELECT id FROM source ORDER BY {}) s ON TRUE WHEN MATCHED THEN DELETE"),
+        (
+            ("source",),
+            "USING (SELECT id FROM source GROUP BY id HAVING max({}) = 'x') s ON TRUE WHEN MATCHED THEN DELETE",
+        ),
+        (("source",), "USING source AS s(a, b, c) ON t.id = s.a WHEN MATCHED THEN UPDATE SET v = {}"),
+        (("source",), "USING (SELECT * EXCEPT ({0}) FROM source) s ON TRUE WHEN MATCHED THEN UPDATE SET v = {0}"),
+        (
+            ("source",),
+            "USING (SELECT {} FROM target LEFT ANTI JOIN source x ON TRUE) s ON TRUE WHEN MATCHED THEN DELETE",
+        ),
+        (("source",), "USING (SELECT {} FROM (VALUES (1)) JOIN LATERAL (SELECT 1)) s ON TRUE WHEN MATCHED THEN DELETE"),
+        (("source",), "USING (SELECT x FROM source, LATERAL (SELECT {} AS x)) s ON TRUE WHEN MATCHED THEN DELETE"),
+        (("source",), "USING (SELECT x FROM source, explode(array({})) AS e(x)) s ON TRUE WHEN MATCHED THEN DELETE"),
+        (
+            ("source",),
+            "USING (WITH source AS (SELECT 1 AS id) SELECT {} FROM source) s ON TRUE WHEN MATCHED THEN DELETE",
+        ),
+        (
+            (),
+            "USING (WITH source AS (SELECT v {0} FROM source) SELECT {0} FROM source) s ON 1 WHEN MATCHED THEN DELETE",
+        ),
+        (("source",), "USING (VALUES ({})) s(id) ON TRUE WHEN MATCHED THEN DELETE"),
+        (
+            ("source",),
+            "USING (SELECT max(v) OVER () AS m FROM source QUALIFY {} = 'x') s ON TRUE WHEN MATCHED THEN DELETE",
+        ),
+    ],
+)
+def test_a_column_that_is_not_visible_there_makes_no_function_of_its_name_harmless(
+    word: str, tables: tuple[str, ...], merge: str
+) -> None:
+    """A table of the case has such a column, but not where the word stands, so Spark calls the function."""
+    with_column = {"schema": f"id INT, v STRING, {word} STRING", "rows": []}
+    document = (
+        HARMLESS | dict.fromkeys(tables, with_column) | {"sql": f"MERGE INTO target t {merge.format(word, word)}"}
+    )
+    assert "not shown to be a column there" in str(refused(document)), document["sql"]
+
+
+def test_no_column_is_visible_in_a_default() -> None:
+    """A generation expression, an invariant and a constraint see the columns of the table, a default sees none."""
+    for value in ("GENERATED ALWAYS AS (user)", "INVARIANT (user <> 'a')"):
+        assert refused(HARMLESS | {"target": {"schema": f"id INT, user STRING, v STRING {value}", "rows": []}}) is None
+    target = {"schema": "id INT, user STRING, v STRING DEFAULT user", "rows": []}
+    assert "calls user" in str(refused(HARMLESS | {"target": target}))
+
+
+def test_under_case_sensitive_names_another_spelling_is_another_name() -> None:
     document = HARMLESS | {"sql": "MERGE INTO target t USING source s ON user = s.v WHEN MATCHED THEN DELETE"}
-    assert "calls user" in str(refused(document))
-    target = {"schema": "id INT, user STRING", "rows": []}
-    assert refused(document | {"target": target}) is None
+    document["target"] = {"schema": "id INT, USER STRING", "rows": []}
+    assert refused(document) is None
+    assert "calls user" in str(refused(document | {"conf": {"spark.sql.caseSensitive": "true"}}))
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import real_json, real_lines
 from mergecheck.harness.session import open_engine, reference_for, rerun_on
+from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Expressions, Verdict
 
@@ -116,9 +117,8 @@ def run(
     if target is not None and source is not None and sql is not None:
         if len(engine_names) > 1:
             raise click.UsageError("your own tables are merged by one engine at a time: give --engine once")
-        return _run_real(
-            engine_names[0], how, target=target, source=source, sql=sql, html_file=html_file, as_json=as_json
-        )
+        given = RealInput(target=target, source=source, sql=sql)
+        return _run_real(engine_names[0], how, given, trust=trust, html_file=html_file, as_json=as_json)
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
     deviations = known_deviations(deviation_files, none=no_deviations)
@@ -161,11 +161,14 @@ def _print_result(checked: list[Checked], found: tuple[Vote, ...], deviations: D
 
 
 def _run_real(
-    engine_name: str, how: _How, *, target: Path, source: Path, sql: str, html_file: Path | None, as_json: bool
+    engine_name: str, how: _How, given: RealInput, *, trust: bool, html_file: Path | None, as_json: bool
 ) -> int:
-    with unchanged(target):
-        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name, how)
-    lines = real_lines(report, target=target, source=source)
+    with unchanged(given.target):
+        case = build_case(given)
+        if not trust:  # the log of a table has texts that engines evaluate, whoever wrote it
+            require_harmless(case, f"--target {given.target}", own_statement=True)
+        report = _check(case, engine_name, how)
+    lines = real_lines(report, target=given.target, source=given.source)
     if as_json:
         emit_json(real_json(report))
     else:
@@ -173,8 +176,8 @@ def _run_real(
     code = EXIT_CODES[report.verdict]
     if html_file is not None:
         facts = (
-            Fact(name="Target", text=str(target), is_code=True),
-            Fact(name="Source", text=str(source), is_code=True),
+            Fact(name="Target", text=str(given.target), is_code=True),
+            Fact(name="Source", text=str(given.source), is_code=True),
         )
         write_html(html_file, real_page(report, lines=lines, facts=facts, code=code))
     return code
