@@ -25,6 +25,7 @@ from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.spark.config import place_options
 from mergecheck.harness.spark.temp_dirs import clear_leftovers
+from mergecheck.harness.spark_values.on_demand import SparkOnDemand
 from mergecheck.harness.verdict import Check, Expressions
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import load_cases
@@ -86,16 +87,22 @@ def _asks_spark(engine: Engine, expressions: Expressions) -> bool:
     return expressions is Expressions.SPARK
 
 
-def reference_for(engine: Engine, expressions: Expressions = Expressions.AUTO) -> MergeReference:
-    """Make the reference for an engine: by its rules, and what evaluates expressions depends on where it runs.
+def reference_for(
+    engine: Engine, expressions: Expressions = Expressions.AUTO, *, starts_spark: bool = False
+) -> MergeReference:
+    """Make the reference for an engine: by its rules, and with the evaluator of expressions that was chosen.
 
     Args:
         engine: the system under test. If it is on Spark in this process, its Spark is used, in sessions of its own.
         expressions: what evaluates expressions.
+        starts_spark: whether ``AUTO`` starts Spark, for an engine without it, with the first expression that DuckDB
+            cannot evaluate. A fuzz run does not: Spark would take most of its time.
     """
     several_matches = engine.capabilities.several_matches
     if not _asks_spark(engine, expressions):
-        return MergeReference(several_matches=several_matches)
+        if not starts_spark or expressions is Expressions.DUCKDB:
+            return MergeReference(several_matches=several_matches)
+        return MergeReference(SparkOnDemand(), several_matches=several_matches)
     from mergecheck.harness.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
 
     evaluator = SparkEvaluator(engine.session) if isinstance(engine, SparkSessionEngine) else SparkEvaluator()

@@ -158,7 +158,7 @@ expressions_option = click.option(
     default=Expressions.AUTO.value,
     show_default=True,
     help="What evaluates expressions and source queries for the reference: DuckDB as far as it can and Spark for the "
-    "rest if the engine is on Spark, DuckDB alone, or Spark alone (docs/expressions.md).",
+    "rest (fuzz: if the engine is on Spark), DuckDB alone, or Spark alone (docs/expressions.md).",
 )
 
 markdown_option = click.option(

@@ -74,7 +74,7 @@ def checker_of(config: pytest.Config) -> Checker:
             engine=engine,
             deviations=deviations,
             oracle=Oracle(values["oracle"]),
-            reference=reference_for(engine, expressions).evaluate,
+            reference=reference_for(engine, expressions, starts_spark=True).evaluate,
             checks=checks,
             rerun=rerun_on(values["engine"], expressions=expressions, checks=checks, deviations=deviations),
             limit=TimeLimit(seconds=values["case-timeout"], told=config.stash[STDERR]),

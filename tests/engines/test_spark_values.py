@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
@@ -152,6 +153,27 @@ def test_duckdb_alone_does_not_ask(engine: Engine) -> None:
     reference = reference_for(engine, Expressions.DUCKDB).evaluate(case)
     assert isinstance(reference.answer, Unsupported)
     assert reference.asked == ()
+
+
+class WithoutSpark:
+    """An engine that needs no Spark; what it does is not asked here."""
+
+    name, version, capabilities = "without-spark", "1", Capabilities()
+
+    def run(self, case: Case) -> EngineResult:
+        raise NotImplementedError(case)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_spark_starts_for_an_engine_without_it_if_that_is_allowed() -> None:
+    case = case_of(f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = soundex(s.v)")
+    alone, helped = (reference_for(WithoutSpark(), starts_spark=starts).evaluate(case) for starts in (False, True))
+    assert isinstance(alone.answer, Unsupported)
+    assert isinstance(helped.answer, Outcome)
+    assert sorted(helped.answer.rows, key=repr) == [(1, "R163"), (2, "b"), (3, None)]
+    assert helped.asked == ("soundex(s.v)",)
 
 
 def test_spark_and_duckdb_answer_alike(engine: Engine) -> None:

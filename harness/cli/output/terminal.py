@@ -60,6 +60,7 @@ class LogNotices(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
+        self.setFormatter(logging.Formatter("%(message)s"))
         self.addFilter(lambda record: record.module not in _PY4J_MODULES)
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -109,7 +109,7 @@ def replay(
             engine=engine,
             deviations=deviations,
             oracle=Oracle(oracle_name),
-            reference=reference_for(engine, Expressions(expressions_name)).evaluate,
+            reference=reference_for(engine, Expressions(expressions_name), starts_spark=True).evaluate,
             limit=TimeLimit(seconds=case_seconds),
             checks=checks_named(check_names),
             rerun=rerun_on(

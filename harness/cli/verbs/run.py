@@ -195,7 +195,7 @@ class _How:
         return Checker(
             engine=engine,
             deviations=deviations,
-            reference=reference_for(engine, self.expressions).evaluate,
+            reference=reference_for(engine, self.expressions, starts_spark=True).evaluate,
             limit=self.limit,
             checks=self.checks,
             rerun=rerun_on(name, expressions=self.expressions, checks=self.checks, deviations=deviations),

@@ -55,9 +55,6 @@ class MergeWriter:
     Attributes:
         tables: what a subquery may read, by lower-case name.
         source_text: the text after USING for a source that is a table, in DuckDB SQL.
-        known_only: refuse expressions whose meaning in DuckDB is not known, if the author of the case says what must
-            come out; else they are handed over as they are, since a case without an author's word is only run if the
-            reference understands or refuses it.
     """
 
     statement: WrittenStatement
@@ -67,7 +64,6 @@ class MergeWriter:
     options: DuckDbOptions
     tables: Mapping[str, Rows]
     source_text: str
-    known_only: bool
 
     def text(self) -> str:
         """Write the statement without RETURNING.
@@ -136,10 +132,6 @@ class MergeWriter:
             return translate()
         except RejectedError:
             return node.sql(dialect="duckdb")
-        except UnsupportedByReferenceError:
-            if self.known_only:
-                raise
-            return node.sql(dialect="duckdb")
 
     def _clause(self, clause: WrittenClause) -> str:
         words = _WORDS[clause.kind]
@@ -165,10 +157,6 @@ class MergeWriter:
         except GeneratedColumnError:
             raise
         except RejectedError:
-            return self._written(clause)
-        except UnsupportedByReferenceError:
-            if self.known_only:
-                raise
             return self._written(clause)
         return _assignment_text(clause.action, values)
 

@@ -194,7 +194,6 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
         options=options,
         tables=tables,
         source_text=given.text if statement.source.lower() == SOURCE else identifier(statement.source),
-        known_only=case.expect is not None,
     )
     if statement.schema_evolution or settings.schema_evolution:
         _check_evolution(case.target.schema, source_schema)

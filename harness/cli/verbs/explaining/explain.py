@@ -26,6 +26,7 @@ from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, pair_lines
 from mergecheck.harness.report.mismatch import difference_lines, headline, reproduce_lines
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.session import open_engine, reference_for, rerun_on
+from mergecheck.harness.spark_values.on_demand import SparkNotStarted
 from mergecheck.harness.variants.axes.variant import without_variant
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Expressions, Verdict
@@ -94,8 +95,10 @@ def explain(
 
 
 def _reference_alone(expressions: Expressions) -> MergeReference:
-    if expressions is not Expressions.SPARK:
+    if expressions is Expressions.DUCKDB:
         return MergeReference()
+    if expressions is Expressions.AUTO:  # without an engine nothing is started
+        return MergeReference(SparkNotStarted())
     from mergecheck.harness.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
 
     return MergeReference(SparkEvaluator(), always=True)
@@ -115,7 +118,7 @@ def _checked(
     case: Case, engine_name: str, expressions: Expressions, deviations: Deviations, limit: TimeLimit
 ) -> tuple[CaseReport, Reference, tuple[str, ...]]:
     with open_engine(engine_name) as engine:
-        reference = reference_for(engine, expressions)
+        reference = reference_for(engine, expressions, starts_spark=True)
         checker = Checker(
             engine=engine,
             deviations=deviations,

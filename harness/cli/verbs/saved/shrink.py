@@ -122,7 +122,7 @@ def shrink(
             engine=engine,
             deviations=deviations,
             oracle=Oracle(oracle_name),
-            reference=reference_for(engine, Expressions(expressions_name)).evaluate,
+            reference=reference_for(engine, Expressions(expressions_name), starts_spark=True).evaluate,
             limit=TimeLimit(seconds=case_seconds),
             rerun=rerun_on(engine_name, expressions=Expressions(expressions_name), deviations=deviations),
         )
