@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.counting_laws import COPIED, DELETED, INSERTED, UPDATED, counting_laws, feed_counts
 from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
-from mergecheck.harness.compare.log_laws.commit_laws import broken_law, record_laws, time_laws
+from mergecheck.harness.compare.log_laws.commit_laws import broken_by_several, broken_law, record_laws, time_laws
 from mergecheck.harness.compare.log_laws.row_tracking_laws import row_id_faults
 from mergecheck.harness.compare.table_outcome import TableOutcome, records_metrics
 from mergecheck.harness.core.formatting import counted, row_text
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 
 _MAX_FAULTS = 4
+_CHECKS = {
+    **dict.fromkeys(("R-701", "R-717", "R-718"), Check.LOG),
+    **dict.fromkeys(("R-719", "R-722", "R-723"), Check.FILES),
+}
+"""The rules about the log and the files of a table; those that are not here are about the commit as such."""
 _REMOVING = frozenset({"delete", "update_preimage"})
 _ADDING = frozenset({"insert", "update_postimage"})
 
@@ -198,15 +203,13 @@ def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
     if outcome.members_not_null:
         paths = ", ".join(outcome.members_not_null)
         yield broken_law("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
-    for rule, text in outcome.commit_faults:
-        yield broken_law(rule, text, check=Check.COMMIT)
+    for rule in sorted({rule for rule, _ in outcome.commit_faults}):
+        faults = [text for other, text in outcome.commit_faults if other == rule]
+        yield broken_by_several(rule, faults, check=_CHECKS.get(rule, Check.COMMIT))
     if outcome.row_id_faults:
         yield broken_law("row_ids", *outcome.row_id_faults[:_MAX_FAULTS], check=Check.ROWS)
     if outcome.file_faults:
-        shown = outcome.file_faults[:_MAX_FAULTS]
-        rest = len(outcome.file_faults) - len(shown)
-        broken = broken_law("P-11", *shown, *([f"and {rest} more"] if rest else []), check=Check.FILES)
-        yield replace(broken, parts=outcome.file_faults)
+        yield broken_by_several("P-11", outcome.file_faults, check=Check.FILES)
 
 
 def _widens(target: Target) -> bool:

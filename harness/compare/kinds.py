@@ -27,9 +27,9 @@ KINDS: Mapping[Check, frozenset[str]] = {
     Check.COMMIT: frozenset({"no_commit", "spurious_commit", "R-239", "R-501", "R-714", "R-715", "R-730"}),
     Check.PATH: frozenset({"path"}),
     Check.UNCHANGED: frozenset({"changed_after_error", "committed"}),
-    Check.FILES: frozenset({"P-11"}),
+    Check.FILES: frozenset({"P-11", "R-719", "R-722", "R-723"}),
     Check.TABLE: frozenset({"R-704"}),
-    Check.LOG: COMMIT_INFO | {"R-701", "R-702", "R-724"},
+    Check.LOG: COMMIT_INFO | {"R-701", "R-702", "R-717", "R-718", "R-724"},
     Check.RESULT: frozenset({"result_row"}),
 }
 """The kinds of each check's mismatches."""

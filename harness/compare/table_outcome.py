@@ -88,7 +88,8 @@ class TableOutcome(Outcome):
             known, or nothing was committed.
         members_not_null: paths of arrays and maps whose elements or values the new schema calls NOT NULL.
         history_metrics: whether commits hold metrics under the case's settings (R-501).
-        commit_faults: what the commit should say, or leave out, under the case's settings: rule and text.
+        commit_faults: what the commit should say, or leave out, under the case's settings, and what other readers
+            would stumble over in the table's log and files: rule and text.
         file_faults: what the added files' statistics say and their rows deny, for a person.
         record: what the log says; None if it was not read.
         row_id_faults: what is wrong with the ids of rows, of an engine whose rows have some.

@@ -1,7 +1,8 @@
 """What a data file's entry in the log says, held against the rows that the file has (P-11).
 
 Readers skip files by these statistics, so a wrong bound loses rows in some later query, not in the merge that wrote it.
-A bound may be loose, or missing; it must never be wrong.
+A bound may be loose, or missing; it must never be wrong. A new file also has the statistics that the table's properties
+ask for, and its bounds are values that it holds, since readers take the least value of a column from there (R-722).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import INTEGER_BITS, DecimalType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mergecheck.harness.delta.read import LiveFile
     from mergecheck.reference.case.model import Value
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 _MILLISECOND = dt.timedelta(milliseconds=1)
 _TIMESTAMPS = (types.TIMESTAMP, types.TIMESTAMP_NTZ)
 _FLOATS = (types.FLOAT, types.DOUBLE)
+_LONG, _KEPT = 32, 8
+"""From so many bytes on, writers may cut a text, but not before so many characters."""
+_NUM_INDEXED = "32"
+"""So many columns and fields have statistics if the table does not say how many."""
 
 
 def file_faults(file: LiveFile, *, schema: Schema, partition_by: Sequence[str]) -> Iterator[str]:
@@ -39,6 +44,8 @@ def file_faults(file: LiveFile, *, schema: Schema, partition_by: Sequence[str]) 
     """
     text = file.add.get("stats")
     if text is None:
+        if file.add.get("deletionVector") is not None:
+            yield f"{file.add['path']} has a deletion vector, but no numRecords"
         return
     try:
         statistics = json.loads(text, parse_float=Decimal)
@@ -80,6 +87,105 @@ def _column(column: Field, values: list[Value], statistics: dict[str, Any], *, p
         typed = typed_bound(bound, column.type)
         if outside := [value for value in present if not is_kept(typed, value)]:
             yield f"{key} {bound} of {name}, but the file holds {outside[0]}"
+
+
+def lacking_statistics(
+    file: LiveFile, *, schema: Schema, partition_by: Sequence[str], properties: Mapping[str, str]
+) -> Iterator[str]:
+    """Tell what is missing in the statistics of a new file, and which bounds are no values of it (R-722).
+
+    Args:
+        file: its entry in the log, and its rows; without a deletion vector all that it holds.
+        schema: columns of the rows.
+        partition_by: columns that the statistics leave out.
+        properties: of the table.
+    """
+    text = file.add.get("stats")
+    if text is None:
+        yield f"{file.add['path']} has no statistics"
+        return
+    try:
+        statistics = json.loads(text, parse_float=Decimal)
+        if statistics.get("numRecords") is None:
+            yield f"{file.add['path']} has statistics without numRecords"
+        leaves = [
+            leaf
+            for place, column in enumerate(schema.columns)
+            for leaf in _leaves(column, [row[place] for row in file.rows], ())
+        ]
+        for path, data_type, values in leaves[: _num_indexed(properties)]:
+            if path[0] not in partition_by:
+                yield from _lacking(path, data_type, values, statistics)
+        if statistics.get("tightBounds") is not False:
+            for path, data_type, values in leaves:
+                if path[0] not in partition_by and has_order(data_type) and not isinstance(data_type, DecimalType):
+                    yield from _loose(path, data_type, values, statistics)
+    except (ValueError, ArithmeticError, TypeError, AttributeError):
+        return  # ``file_faults`` says that they cannot be read
+
+
+def _num_indexed(properties: Mapping[str, str]) -> int | None:
+    """Tell how many columns and fields have statistics, from the first one on; None for all of them.
+
+    A list of columns asks for others, and for none of those in particular.
+    """
+    if "delta.dataSkippingStatsColumns" in properties:
+        return 0
+    number = int(properties.get("delta.dataSkippingNumIndexedCols", _NUM_INDEXED))
+    return None if number < 0 else number
+
+
+def _leaves(
+    column: Field, values: list[Value], above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], DataType, list[Value]]]:
+    """Go through a column, or the fields of a struct: path, type and values."""
+    path = (*above, column.name)
+    if not isinstance(column.type, StructType):
+        yield path, column.type, values
+        return
+    for place, field in enumerate(column.type.fields):
+        yield from _leaves(field, [None if value is None else value[place] for value in values], path)
+
+
+def _lacking(path: tuple[str, ...], data_type: DataType, values: list[Value], statistics: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
+    if has_order(data_type) and _at(statistics.get("nullCount"), path) is None:
+        yield f"nullCount of {'.'.join(path)} is missing"
+    present = [value for value in values if value is not None]
+    for key in ("minValues", "maxValues"):
+        if present and _must_have_bounds(data_type, present) and _at(statistics.get(key), path) is None:
+            yield f"{key} of {'.'.join(path)} is missing"
+
+
+def _must_have_bounds(data_type: DataType, present: list[Value]) -> bool:
+    """Tell whether nothing keeps a writer from writing bounds: texts may be long, moments and decimals too."""
+    if data_type == types.STRING:
+        return not any(map(_is_long, present))
+    if data_type in _FLOATS:
+        return all(math.isfinite(value) for value in present)
+    return data_type in INTEGER_BITS or data_type == types.DATE
+
+
+def _loose(path: tuple[str, ...], data_type: DataType, values: list[Value], statistics: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
+    present = [value for value in values if value is not None]
+    if not present or any(_is_nan(value) for value in present):
+        return
+    for key, extreme, word in (("minValues", min(present), "least"), ("maxValues", max(present), "greatest")):
+        bound = _at(statistics.get(key), path)
+        if bound is not None and not _is_tight(typed_bound(bound, data_type), extreme):
+            yield f"{key} {bound} of {'.'.join(path)}, but the {word} value is {extreme}"
+
+
+def _is_long(text: str) -> bool:
+    return len(text.encode()) >= _LONG
+
+
+def _is_tight(bound: Value, extreme: Value) -> bool:
+    """Tell whether a bound is the extreme value, as far as writers cut it: texts, and moments at milliseconds."""
+    if isinstance(bound, dt.datetime):
+        return bool(abs(bound - extreme) < _MILLISECOND)
+    if isinstance(bound, str) and _is_long(extreme):
+        return bool(bound[:_KEPT] == extreme[:_KEPT])
+    return bool(bound == extreme)
 
 
 def _at(tree: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSON value

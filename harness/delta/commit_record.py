@@ -6,8 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import pyarrow.parquet as pq
-
 from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
 from mergecheck.harness.compare.tracked_rows import TrackedFile, TrackedMerge, TrackedRow, TrackedTable
 from mergecheck.harness.delta.read import (
@@ -19,7 +17,6 @@ from mergecheck.harness.delta.read import (
     table_metadata,
     table_protocol,
 )
-from mergecheck.harness.delta.tables.column_names import field_id_faults
 from mergecheck.harness.delta.tables.row_ids import (
     BASE,
     DOMAIN,
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from mergecheck.harness.delta.read import Action, LiveFile, TableState
+    from mergecheck.harness.delta.read import Action, LiveFile
     from mergecheck.harness.delta.tables.row_ids import Stored
 
 _FILE_ACTIONS = frozenset({"add", "remove", "cdc"})
@@ -135,12 +132,6 @@ def size_faults(path: Path, version: int) -> tuple[str, ...]:
     written = [action.get("add") or action.get("cdc") for action in read_actions(path, version)]
     sizes = ((file["path"], file["size"], _size(path, file)) for file in written if file is not None)
     return tuple(f"size {said} of {name}, but the file has {size} bytes" for name, said, size in sizes if said != size)
-
-
-def id_faults(path: Path, state: TableState, written: Iterable[LiveFile]) -> Iterator[str]:
-    """Tell which columns in the files that a commit wrote have not the ids of the log's schema (R-709)."""
-    for file in written:
-        yield from field_id_faults(pq.read_schema(path / unquote(file.add["path"])), state.schema_json)
 
 
 def table_definition(metadata: Action, protocol: Action) -> dict[str, str]:

@@ -11,11 +11,11 @@ from deltalake.exceptions import DeltaError
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome, records_metrics
 from mergecheck.harness.delta.change_feed import change_rows, has_change_files
-from mergecheck.harness.delta.check_commit import commit_faults, removed_file_faults
+from mergecheck.harness.delta.check_commit import commit_faults
 from mergecheck.harness.delta.check_statistics import file_faults
-from mergecheck.harness.delta.commit_record import commit_record, id_faults, size_faults
+from mergecheck.harness.delta.check_table import table_faults
+from mergecheck.harness.delta.commit_record import commit_record, size_faults
 from mergecheck.harness.delta.read import (
-    live_files,
     newest_version,
     num_removed_records,
     operation_metrics,
@@ -23,14 +23,16 @@ from mergecheck.harness.delta.read import (
     read_actions,
     read_table,
 )
+from mergecheck.harness.delta.table_files import changed_files
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from mergecheck.harness.delta.read import Action, LiveFile, TableState
+    from mergecheck.harness.delta.read import LiveFile, TableState
+    from mergecheck.harness.delta.table_files import TableFiles
     from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.outcome import MergePath
 
@@ -44,8 +46,8 @@ def observe(
     metrics: Mapping[str, int],
     taken: MergePath | None,
     conf: Mapping[str, str],
+    before: TableFiles,
     result_row: Mapping[str, int] | None = None,
-    since: int = 0,
 ) -> TableOutcome | Rejection:
     """Report what the table says after a merge that claims success, or that it cannot be read.
 
@@ -55,28 +57,28 @@ def observe(
             committed (R-502) or history metrics are off (R-501).
         taken: the execution path, which leaves no trace in the table.
         conf: the settings of the case.
+        before: the table's files before the merge.
         result_row: the row that the command returned, if it returns one.
-        since: the table's version before the merge.
     """
     try:
-        return replace(_read_outcome(path, metrics, taken, conf, since), result_row=result_row)
+        return replace(_read_outcome(path, metrics, taken, conf, before), result_row=result_row)
     except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 
-def is_unchanged(target: Target, path: Path, *, since: int = 0) -> bool:
-    """Tell whether a failed merge left version, schema and rows as they were (P-30)."""
-    if newest_version(path) != since:
+def is_unchanged(target: Target, path: Path, *, before: TableFiles) -> bool:
+    """Tell whether a failed merge left version, schema and rows as they were (P-30), and the files of before."""
+    if newest_version(path) != before.version or any(changed_files(path, before)):
         return False
     state = read_table(path)
     return state.schema == target.schema and same_rows(physical_rows(target), state.rows, target.schema)
 
 
 def _read_outcome(
-    path: Path, metrics: Mapping[str, int], taken: MergePath | None, conf: Mapping[str, str], since: int
+    path: Path, metrics: Mapping[str, int], taken: MergePath | None, conf: Mapping[str, str], before: TableFiles
 ) -> TableOutcome:
-    state = read_table(path)
+    state, since = read_table(path), before.version
     committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
     added = {action["add"]["path"] for action in actions if "add" in action}
@@ -95,9 +97,10 @@ def _read_outcome(
         num_files_added=len(added - again) if committed else None,
         members_not_null=state.members_not_null,
         history_metrics=records_metrics(conf),
-        commit_faults=(*commit_faults(actions, conf), *faults_of_removed_files(path, state, actions, since))
-        if committed
-        else (),
+        commit_faults=(
+            *(commit_faults(actions, conf) if committed else ()),
+            *table_faults(path, state, before=before, conf=conf),
+        ),
         file_faults=faults_of_files(path, state, written) if committed else (),
         record=commit_record(path, since=since),
     )
@@ -117,15 +120,7 @@ def faults_of_files(path: Path, state: TableState, written: Iterable[LiveFile]) 
         for file in written
         for fault in file_faults(file, schema=state.stored, partition_by=state.stored_partition_by)
     )
-    of_ids = id_faults(path, state, written) if state.stored.names != state.schema.names else ()
-    return (*size_faults(path, state.version), *of_rows, *of_ids)
-
-
-def faults_of_removed_files(
-    path: Path, state: TableState, actions: Sequence[Action], since: int
-) -> Iterator[tuple[str, str]]:
-    """Tell which removed files the actions of the newest commit describe otherwise than the log did before it."""
-    return removed_file_faults(actions, live_files(path, since), state.stored_partition_types)
+    return (*size_faults(path, state.version), *of_rows)
 
 
 def _feed(path: Path, state: TableState, since: int) -> tuple[Row, ...] | None:

@@ -207,13 +207,13 @@ def _tables(staged: StagedCase) -> Iterator[None]:
 
 def _rejection(staged: StagedCase, error: Exception) -> Rejection:
     require_alive(staged.spark, error)
-    unchanged = is_unchanged(staged.case.target, staged.path, since=staged.since)
+    unchanged = is_unchanged(staged.case.target, staged.path, before=staged.before)
     return Rejection(error_class=error_class_of(error), message=error_message(error), unchanged=unchanged)
 
 
 def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Rejection:
     spark, place = staged.spark, staged.location
-    seen = observe(staged.path, metrics={}, taken=None, conf=staged.case.conf, result_row=row, since=staged.since)
+    seen = observe(staged.path, metrics={}, taken=None, conf=staged.case.conf, result_row=row, before=staged.before)
     if isinstance(seen, Rejection):
         return seen
     try:
@@ -222,7 +222,7 @@ def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Re
                 return other
             if not seen.committed:
                 return seen
-            changes = _change_feed(spark, seen, place, version=staged.since + 1)
+            changes = _change_feed(spark, seen, place, version=staged.before.version + 1)
         metrics = _history_metrics(spark, place)
         return replace(
             seen,

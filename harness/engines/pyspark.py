@@ -144,7 +144,7 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
         error_class, message = class_of(result), str(result)
         if isinstance(result, MergeError):
             error_class, message = result.error_class, result.message
-        unchanged = is_unchanged(staged.case.target, staged.path, since=staged.since)
+        unchanged = is_unchanged(staged.case.target, staged.path, before=staged.before)
         return Rejection(error_class=error_class, message=message, unchanged=unchanged)
     taken = None if result.path is None else MergePath(result.path.value)
     row = None if result.row is None else dict(zip(RESULT_COLUMNS, result.row, strict=True))
@@ -154,5 +154,5 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
         taken=taken,
         conf=staged.case.conf,
         result_row=row,
-        since=staged.since,
+        before=staged.before,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from py4j.protocol import Py4JError
 
-from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Recorded
 from mergecheck.harness.engines.spark_case import (
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from mergecheck.harness.delta.table_files import TableFiles
     from mergecheck.harness.engine import Capabilities
     from mergecheck.harness.spark.staging import StagedTables
     from mergecheck.reference.case.model import Case
@@ -48,7 +49,7 @@ class StagedCase:
         path: local folder of the target.
         location: path of the target for Spark.
         staged: publishes further tables.
-        since: newest version of the target before the merge.
+        before: the files of the target before the merge.
         plans: takes the plans of the merge; None if nobody asked for them.
     """
 
@@ -58,7 +59,7 @@ class StagedCase:
     path: Path
     location: str
     staged: StagedTables
-    since: int
+    before: TableFiles
     plans: list[str] | None
 
     def publish_source(self) -> str | None:
@@ -165,7 +166,7 @@ class SparkEngine(ABC):
                     path=path,
                     location=staged.publish(path),
                     staged=staged,
-                    since=newest_version(path),
+                    before=files_of(path),
                     plans=plans,
                 )
             )

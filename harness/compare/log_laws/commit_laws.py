@@ -61,10 +61,11 @@ def record_laws(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
     yield from _flags(record)
     yield from _definition(target, outcome, record)
     if record.tracked is not None and (faults := list(file_id_faults(record.tracked))):
-        yield _broken_by_several("R-724", faults, check=Check.LOG)
+        yield broken_by_several("R-724", faults, check=Check.LOG)
 
 
-def _broken_by_several(law: str, faults: Sequence[str], *, check: Check) -> Mismatch:
+def broken_by_several(law: str, faults: Sequence[str], *, check: Check) -> Mismatch:
+    """Say that a law is broken in several places, of which a few are shown."""
     rest = [f"and {len(faults) - _MAX_SHOWN} more"] if len(faults) > _MAX_SHOWN else []
     return replace(broken_law(law, *faults[:_MAX_SHOWN], *rest, check=check), parts=tuple(faults))
 
@@ -118,7 +119,7 @@ def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
     if record.count("protocol"):
         faults.append("a protocol action, but a merge writes none")
     if faults:
-        yield _broken_by_several("R-704", faults, check=Check.TABLE)
+        yield broken_by_several("R-704", faults, check=Check.TABLE)
 
 
 def _mark_faults(outcome: Outcome, record: CommitRecord) -> Iterator[str]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.tracked_rows import TrackedFile
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
-    from mergecheck.harness.compare.tracked_rows import TrackedFile, TrackedMerge, TrackedRow, TrackedTable
+    from mergecheck.harness.compare.tracked_rows import TrackedMerge, TrackedRow, TrackedTable
     from mergecheck.reference.case.model import Row
 
     Identity = Callable[[Row], Hashable]
@@ -21,6 +23,7 @@ DOMAIN = "domain delta.rowTracking"
 
 _INSERTED, _UPDATED, _DELETED = "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"
 _NONE = -1
+_WITHOUT_IDS = TrackedFile(path="", base_row_id=None, commit_version=None, num_rows=0)
 
 
 def file_id_faults(merge: TrackedMerge) -> Iterator[str]:
@@ -43,6 +46,8 @@ def file_id_faults(merge: TrackedMerge) -> Iterator[str]:
         elif file.commit_version != after.version:
             yield f"the new file {file.path} has the version {file.commit_version}, but came with {after.version}"
     yield from _ranges(after, marks[1])
+    numbered = [file for file in after.files if _has_ids(file) and not _has_ids(known.get(file.path, _WITHOUT_IDS))]
+    yield from _gaps(numbered, marks)
 
 
 def row_id_faults(
@@ -131,6 +136,13 @@ def _ranges(table: TrackedTable, mark: int) -> Iterator[str]:
         ends = max(ends, base + file.num_rows - 1)
     if ends > mark:
         yield f"the greatest id of a file is {ends}, but the log says {mark if mark != _NONE else 'nothing'}"
+
+
+def _gaps(numbered: Iterable[TrackedFile], marks: list[int]) -> Iterator[str]:
+    """Ids that files get follow the greatest id of before without gaps, and the last of them is the greatest."""
+    count = sum(file.num_rows for file in numbered)
+    if marks[1] != marks[0] + count:
+        yield f"{count} rows get ids after {marks[0]}, but the greatest id becomes {marks[1]}"
 
 
 def _inserted(rows: Iterable[TrackedRow], merge: TrackedMerge) -> Iterator[str]:

@@ -84,11 +84,6 @@ def with_ids(table: pa.Table, text: str, *, dropped: tuple[str, ...]) -> pa.Tabl
     return table
 
 
-def field_id_faults(found: pa.Schema, text: str) -> Iterator[str]:
-    """Say which columns of a file, or fields of its structs, have not the id of the log's schema (R-709)."""
-    yield from _id_faults(found, json.loads(text), path="")
-
-
 def _structs(spelled: str | Spelled) -> Iterator[Spelled]:
     """Go through the structs of a schema, from the outside to the inside."""
     if isinstance(spelled, str):
@@ -143,16 +138,3 @@ def _type_with_ids(data_type: pa.DataType, spelled: Any) -> pa.DataType:  # noqa
         key = _type_with_ids(data_type.key_type, spelled["keyType"])
         return pa.map_(key, _type_with_ids(data_type.item_type, spelled["valueType"]))
     return data_type
-
-
-def _id_faults(fields: Any, spelled: Spelled, *, path: str) -> Iterator[str]:  # noqa: ANN401 - of a schema or a struct
-    members = {_stored_name(member): member for member in spelled["fields"]}
-    for field in fields:
-        if field.name not in members:
-            continue
-        member = members[field.name]
-        wanted, found = member["metadata"][COLUMN_ID], (field.metadata or {}).get(FIELD_ID, b"none").decode()
-        if found != str(wanted):
-            yield f"field id {found} of {path}{member['name']}, which has the column id {wanted}"
-        if pa.types.is_struct(field.type):
-            yield from _id_faults(field.type, member["type"], path=f"{path}{member['name']}.")

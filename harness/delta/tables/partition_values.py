@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Value
     from mergecheck.reference.types.data_types import DataType
 
-_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _EXACT = Context(prec=76)  # the default of 28 digits would refuse a DECIMAL(38,s)
 _MAX_DIRECTORY_BYTES = 200  # file systems allow 255 bytes per name
 
@@ -107,8 +107,7 @@ def directory(names: Sequence[str], texts: Sequence[str | None]) -> str:
     system is therefore cut.
     """
     parts = [
-        f"{_escape(name)}={_HIVE_NULL if text is None else _escape(text)}"
-        for name, text in zip(names, texts, strict=True)
+        f"{escape(name)}={HIVE_NULL if text is None else escape(text)}" for name, text in zip(names, texts, strict=True)
     ]
     return "".join(_shorten(part) + "/" for part in parts)
 
@@ -118,7 +117,8 @@ def _shorten(part: str) -> str:
     return part if len(part) <= _MAX_DIRECTORY_BYTES else part[:_MAX_DIRECTORY_BYTES].rstrip("%")
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """Escape a name or a value for the name of a directory."""
     return quote(text, safe=" +@,;()&$!~")
 
 

@@ -117,6 +117,11 @@ def with_stored_ids(table: pa.Table, numbers: FileNumbers | None) -> pa.Table:
     return table
 
 
+def stored_id_columns(configuration: Mapping[str, str]) -> frozenset[str]:
+    """Name the columns that hold ids in files, by a table's properties."""
+    return frozenset(configuration[name] for name in (_ID_COLUMN, _VERSION_COLUMN) if name in configuration)
+
+
 def stored_ids(file: Path, configuration: Mapping[str, str]) -> list[Stored]:
     """Read what a data file holds for each row, by the names that the table's properties have."""
     parquet = pq.ParquetFile(file)

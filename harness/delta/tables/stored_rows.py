@@ -44,6 +44,15 @@ def file_rows(path: Path, file: dict[str, Any], *, schema: Schema, partition_by:
     # Bytes in hand, and no threads: opening a file of a few rows otherwise takes three times as long as reading it.
     content = pa.BufferReader((path / unquote(file["path"])).read_bytes())
     data = pq.ParquetFile(content, coerce_int96_timestamp_unit="us").read(use_threads=False)
+    return rows_in(data, file, schema=schema, partition_by=partition_by)
+
+
+def rows_in(data: pa.Table, file: dict[str, Any], *, schema: Schema, partition_by: tuple[str, ...]) -> tuple[Row, ...]:
+    """Give the rows of a file that was read, see ``file_rows``.
+
+    Raises:
+        ValueError: if a column's type in the file is not one that evolves to the table's.
+    """
     texts = file.get("partitionValues") or {}
     inside = [c for c in schema.columns if c.name in data.column_names and c.name not in partition_by]
     wanted = as_nullable(Schema(tuple(inside)))

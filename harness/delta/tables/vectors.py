@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Descriptor = dict[str, Any]
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_FORMAT = b"\x01"
 _MAGIC = (1681511377).to_bytes(4, "little")
 _UUID_LENGTH = 20
 _PREFIX = "dv"
@@ -83,7 +84,7 @@ def _name(number: uuid.UUID) -> str:
 
 
 def _write_file(file: Path, data: Sequence[bytes]) -> list[int]:
-    content, offsets = bytearray(b"\x01"), []
+    content, offsets = bytearray(_FORMAT), []
     for each in data:
         offsets.append(len(content))
         content += len(each).to_bytes(4, "big") + each + zlib.crc32(each).to_bytes(4, "big")
@@ -103,16 +104,31 @@ def _descriptor(
     return said if offset is None else {**said, "offset": offset}
 
 
-def _content(path: Path, said: Descriptor) -> bytes:
-    text, size = str(said["pathOrInlineDv"]), int(said["sizeInBytes"])
-    if said["storageType"] == "i":
-        return _decode(text)[:size]
+def vector_file(path: Path, said: Descriptor | None) -> Path | None:
+    """Return the file that a vector is in; None without a vector, or if it is in the log.
+
+    Args:
+        path: the table.
+        said: what the log says of the vector.
+    """
+    if said is None or said["storageType"] == "i":
+        return None
+    text = str(said["pathOrInlineDv"])
     if said["storageType"] == "u":
-        name = _name(uuid.UUID(bytes=_decode(text[-_UUID_LENGTH:])))
-        file = path / text[:-_UUID_LENGTH] / name
-    else:
-        file = path / unquote(text).removeprefix("file://")
+        return path / text[:-_UUID_LENGTH] / _name(uuid.UUID(bytes=_decode(text[-_UUID_LENGTH:])))
+    return path / unquote(text).removeprefix("file://")
+
+
+def _content(path: Path, said: Descriptor) -> bytes:
+    size, file = int(said["sizeInBytes"]), vector_file(path, said)
+    if file is None:
+        data = _decode(str(said["pathOrInlineDv"]))
+        if len(data) != len(_padded(bytes(size))):
+            raise ValueError(f"the deletion vector {said} has {len(data)} bytes")
+        return data[:size]
     content, start = file.read_bytes(), said.get("offset") or 0
+    if content[:1] != _FORMAT:
+        raise ValueError(f"{file} has vectors of the format {content[:1]!r}")
     data = content[start + 4 : start + 4 + size]
     if int.from_bytes(content[start : start + 4], "big") != size:
         raise ValueError(f"{file} has no deletion vector of {size} bytes at {start}")

@@ -19,6 +19,7 @@ from mergecheck.harness.core.processes import half_of_memory
 from mergecheck.harness.delta.arrow_layout import source_batches
 from mergecheck.harness.delta.observe import is_unchanged
 from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.delta_rs.outcome import COMMIT_INFO, COMPARED_METRICS, observed, with_library_feed
@@ -200,7 +201,7 @@ class DeltaRsEngine:
         return None
 
     def _merge(self, case: Case, calls: MergeCalls, path: Path, directory: Path) -> EngineResult:
-        since = newest_version(path)
+        before = files_of(path)
         source = directory / "source.arrow"
         _write_source(case, calls, source, string_view=knows_string_view(self.version))
         request = {
@@ -216,7 +217,7 @@ class DeltaRsEngine:
         }
         answer = self._worker.answer(request, timeout=_TIMEOUT)
         if isinstance(answer, Rejection):
-            return replace(answer, unchanged=is_unchanged(case.target, path, since=since))
+            return replace(answer, unchanged=is_unchanged(case.target, path, before=before))
         if "lacks" in answer:
             return Unsupported(answer["lacks"])
         if "error" in answer:
@@ -226,9 +227,9 @@ class DeltaRsEngine:
             return Rejection(
                 error_class=error_class(error["class"], error["message"]),
                 message=f"{error['class']}: {error['message']}",
-                unchanged=is_unchanged(case.target, path, since=since),
+                unchanged=is_unchanged(case.target, path, before=before),
             )
-        outcome = observed(path, answer["metrics"], since=since)
+        outcome = observed(path, answer["metrics"], before=before)
         if isinstance(outcome, TableOutcome) and outcome.committed and outcome.cdf is not None:
             return self._with_feed(outcome, path, directory / "changes.arrow")
         return outcome

@@ -12,8 +12,9 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.delta.change_feed import change_rows, has_change_files
+from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.commit_record import commit_record
-from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files, faults_of_removed_files
+from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files
 from mergecheck.harness.delta.read import num_removed_records, read_actions, read_table
 from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
 from mergecheck.reference.outcome import Rejection
@@ -22,6 +23,8 @@ from mergecheck.reference.types.data_types import STRING, Field, Schema
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from mergecheck.harness.delta.table_files import TableFiles
 
 METRICS = {
     "num_source_rows": "numSourceRows",
@@ -53,7 +56,7 @@ COMMIT_INFO = frozenset(
 """What it says of a commit as Delta does. ON is an entry ``mergePredicate``; flags and a transaction id are absent."""
 
 
-def observed(path: Path, metrics: Mapping[str, int], *, since: int = 0) -> TableOutcome | Rejection:
+def observed(path: Path, metrics: Mapping[str, int], *, before: TableFiles) -> TableOutcome | Rejection:
     """Report what the table says after a merge that claims success, or that it cannot be read.
 
     A merge that changes no row may make a version or not (R-732 is Delta's own choice), so that none was made is not
@@ -62,17 +65,17 @@ def observed(path: Path, metrics: Mapping[str, int], *, since: int = 0) -> Table
     Args:
         path: the table.
         metrics: what the library reports.
-        since: the table's version before the merge.
+        before: the table's files before the merge.
     """
     try:
-        return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS}, since)
+        return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS}, before)
     except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 
-def _read(path: Path, metrics: Mapping[str, int], since: int) -> TableOutcome:
-    state = read_table(path)
+def _read(path: Path, metrics: Mapping[str, int], before: TableFiles) -> TableOutcome:
+    state, since = read_table(path), before.version
     committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
     added = {action["add"]["path"] for action in actions if "add" in action}
@@ -90,7 +93,7 @@ def _read(path: Path, metrics: Mapping[str, int], since: int) -> TableOutcome:
         num_records_added=sum(len(file.rows) for file in written),
         num_records_removed=num_removed_records(path, state.version) if committed else 0,
         members_not_null=state.members_not_null,
-        commit_faults=tuple(faults_of_removed_files(path, state, actions, since)) if committed else (),
+        commit_faults=tuple(table_faults(path, state, before=before, conf={})),
         file_faults=faults_of_files(path, state, written) if committed else (),
         record=commit_record(path, since=since),
     )

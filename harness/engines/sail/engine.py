@@ -12,7 +12,7 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.processes import half_of_memory
 from mergecheck.harness.delta.check_commit import NUMBERS
 from mergecheck.harness.delta.observe import is_unchanged, observe
-from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.evolution_clause import with_evolution_clause
@@ -136,7 +136,7 @@ class SailEngine:
             return arrow_rows(self._worker.answer(request, timeout=_TIMEOUT), out, schema)
 
     def _merge(self, case: Case, path: Path, directory: Path) -> EngineResult:
-        source, since = directory / "source", newest_version(path)
+        source, before = directory / "source", files_of(path)
         try:
             if case.source is not None:
                 write_source(case.source, source)
@@ -153,8 +153,8 @@ class SailEngine:
         if isinstance(answer, dict) and (raised := answer.get("error")) is not None:
             answer = Rejection(error_class=raised["class"], message=raised["message"])
         if isinstance(answer, Rejection):
-            return replace(answer, unchanged=is_unchanged(case.target, path, since=since))
-        seen = observe(path, metrics={}, taken=None, conf={}, since=since)
+            return replace(answer, unchanged=is_unchanged(case.target, path, before=before))
+        seen = observe(path, metrics={}, taken=None, conf={}, before=before)
         return _without_what_is_sails_own(seen) if isinstance(seen, TableOutcome) else seen
 
     def close(self) -> None:

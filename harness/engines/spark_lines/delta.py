@@ -12,7 +12,7 @@ from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.core.clause_order import in_sql_order
 from mergecheck.harness.core.schema_json import schema_to_json
 from mergecheck.harness.delta.observe import is_unchanged, observe
-from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Capabilities, Recorded
 from mergecheck.harness.engines.evolution_clause import with_evolution_setting
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from mergecheck.harness.delta.table_files import TableFiles
     from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
@@ -166,7 +167,7 @@ class DeltaLineEngine:
                 steps, settings = self._steps(case, path, directory)
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
-            since = newest_version(path)
+            before = files_of(path)
             answer = self._child.run(
                 [*steps[:-1], {**steps[-1], "plans": plans is not None}],
                 conf={**_settings(case, described=plans is not None), **settings},
@@ -176,7 +177,7 @@ class DeltaLineEngine:
                 return answer
             if plans is not None:
                 plans += without_log(answer["plans"])
-            return self._outcome(case, path, answer, since)
+            return self._outcome(case, path, answer, before)
 
     def _steps(self, case: Case, path: Path, directory: Path) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
         """Return the steps of the child, the merge last, and the settings that replace words of the statement."""
@@ -188,9 +189,9 @@ class DeltaLineEngine:
             steps.append(_source_step(case, case.source, directory))
         return [*steps, {"step": "merge", "name": "row", "sql": in_sql_order(sql)}], settings
 
-    def _outcome(self, case: Case, path: Path, answer: dict[str, Any], since: int) -> EngineResult:
+    def _outcome(self, case: Case, path: Path, answer: dict[str, Any], before: TableFiles) -> EngineResult:
         rows = answer["results"].get("row")
-        return observed(case, path, answer, since=since, result_row=rows[0] if rows else None)
+        return observed(case, path, answer, before=before, result_row=rows[0] if rows else None)
 
 
 def delta_line_engine(version: str) -> DeltaLineEngine:
@@ -280,7 +281,7 @@ def observed(
     path: Path,
     answer: dict[str, Any],
     *,
-    since: int,
+    before: TableFiles,
     result_row: Mapping[str, int] | None,
     taken: MergePath | None = None,
 ) -> EngineResult:
@@ -290,16 +291,16 @@ def observed(
         case: what was run.
         path: of the target.
         answer: what the child said.
-        since: the newest version before.
+        before: the files of the table before the merge.
         result_row: what the statement returned.
         taken: the path of the merge if the engine tells it.
     """
     failed = answer.get("failed")
     if failed is None:
-        return observe(path, metrics={}, taken=taken, conf=case.conf, result_row=result_row, since=since)
+        return observe(path, metrics={}, taken=taken, conf=case.conf, result_row=result_row, before=before)
     if failed["step"] == "setting":
         raise BadSettingError(f"Spark refuses a setting of the case: {failed['message']}")
     if failed["step"] == "setup":
         return Unsupported(f"a table that this release does not read: {failed['class']}")
-    unchanged = is_unchanged(case.target, path, since=since)
+    unchanged = is_unchanged(case.target, path, before=before)
     return Rejection(error_class=failed["class"], message=failed["message"], unchanged=unchanged)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from mergecheck.harness.delta.table_files import TableFiles
     from mergecheck.harness.engine import Diagnosis
     from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
@@ -93,13 +94,13 @@ class MergeLineEngine(DeltaLineEngine):
                 return [merge], {}
         return [parquet_view(case.source, directory), merge], {}
 
-    def _outcome(self, case: Case, path: Path, answer: dict[str, Any], since: int) -> EngineResult:
+    def _outcome(self, case: Case, path: Path, answer: dict[str, Any], before: TableFiles) -> EngineResult:
         if (failed := answer.get("failed")) is not None and failed["class"] in _NO_WORDS:
             return Unsupported(failed["message"])
         told = answer["results"].get("row") or {"row": None, "path": None}
         row = None if told["row"] is None else dict(zip(RESULT_COLUMNS, told["row"], strict=True))
         taken = None if told["path"] is None else MergePath(told["path"])
-        return observed(case, path, answer, since=since, result_row=row, taken=taken)
+        return observed(case, path, answer, before=before, result_row=row, taken=taken)
 
 
 def merge_line_engine(version: str) -> MergeLineEngine:

@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
+from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.commit_record import commit_record
 from mergecheck.harness.delta.observe import faults_of_files
 from mergecheck.harness.delta.read import read_actions, read_table
+from mergecheck.harness.delta.table_files import TableFiles
 from mergecheck.harness.delta.write import write_target
 from mergecheck.reference.case.arrow import arrow_type
 from mergecheck.reference.case.model import Target
@@ -66,8 +68,12 @@ def test_a_file_with_wrong_ids_is_a_fault(tmp_path: Path) -> None:
     file = tmp_path / "t" / state.files[0].add["path"]
     schema = pq.read_schema(file)
     pq.write_table(pq.read_table(file).cast(schema.set(0, schema.field(0).remove_metadata())), file)
-    faults = [fault for fault in faults_of_files(tmp_path / "t", state, state.files) if "id" in fault]
-    assert faults == ["field id none of k, which has the column id 1"]
+    faults = [
+        text
+        for rule, text in table_faults(tmp_path / "t", state, before=TableFiles(-1, {}), conf={})
+        if rule == "R-719"
+    ]
+    assert faults == ["field id none of k, whose column id is 1"]
 
 
 @pytest.mark.parametrize("checkpoint", [Checkpoint.CLASSIC, Checkpoint.V2])

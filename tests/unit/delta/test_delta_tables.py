@@ -27,6 +27,7 @@ from mergecheck.harness.core.schema_json import members_not_null, schema_from_js
 from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.read import read_actions, read_table
+from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.reference.case.layout import physical_files, physical_rows
 from mergecheck.reference.case.model import Source, Target
@@ -190,7 +191,7 @@ def test_values_of_their_own_and_not_null_come_back(tmp_path: Any) -> None:
     write_target(target, tmp_path / "t")
     state = read_table(tmp_path / "t")
     assert (state.schema, state.rows) == (schema, rows)
-    assert is_unchanged(target, tmp_path / "t")
+    assert is_unchanged(target, tmp_path / "t", before=files_of(tmp_path / "t"))
     (metadata,) = [action["metaData"] for action in read_actions(tmp_path / "t", 0) if "metaData" in action]
     assert metadata["configuration"] == {"delta.constraints.pos": "k > 0"}
     fields = json.loads(metadata["schemaString"])["fields"]
@@ -215,7 +216,7 @@ def test_a_table_without_columns(tmp_path: Any) -> None:
     write_target(target, tmp_path / "t")
     state = read_table(tmp_path / "t")
     assert (state.version, state.schema, state.rows, state.change_data_feed) == (0, Schema(()), (), True)
-    assert is_unchanged(target, tmp_path / "t")
+    assert is_unchanged(target, tmp_path / "t", before=files_of(tmp_path / "t"))
     schema = Schema((Field("id", types.INT),))
     write_target(Target(schema=schema, files=(((1,),),)), tmp_path / "u")
     (add,) = [action["add"] for action in read_actions(tmp_path / "u", 0) if "add" in action]
@@ -230,7 +231,7 @@ def test_another_schema_is_a_change(tmp_path: Any) -> None:
     """P-30 looks at defaults and NOT NULL too, not at names alone."""
     write_target(Target(schema=parse_schema("k INT, v STRING DEFAULT 'a'")), tmp_path / "t")
     for ddl in ("k INT, v STRING DEFAULT 'b'", "k INT NOT NULL, v STRING DEFAULT 'a'", "k INT, v STRING"):
-        assert not is_unchanged(Target(schema=parse_schema(ddl)), tmp_path / "t")
+        assert not is_unchanged(Target(schema=parse_schema(ddl)), tmp_path / "t", before=files_of(tmp_path / "t"))
 
 
 def test_files_of_an_older_schema_are_read_in_the_newer(tmp_path: Any) -> None:
@@ -260,11 +261,12 @@ def test_what_a_commit_wrote_is_observed(tmp_path: Any) -> None:
     path = tmp_path / "t"
     schema = parse_schema("k INT")
     write_target(Target(schema=schema, files=(((1,), (2,)),)), path)
+    before = files_of(path)
     (add,) = [action["add"] for action in read_actions(path, 0) if "add" in action]
     (path / "copy.parquet").write_bytes((path / add["path"]).read_bytes())
     lying = {**add, "path": "copy.parquet", "stats": add["stats"].replace('"maxValues":{"k":2}', '"maxValues":{"k":1}')}
     commit(path, 1, [merge_commit(), rewrite(add), {"add": lying}])
-    outcome = observe(path, metrics={}, taken=None, conf={})
+    outcome = observe(path, metrics={}, taken=None, conf={}, before=before)
     assert isinstance(outcome, TableOutcome)
     assert (outcome.num_records_added, outcome.num_records_removed, outcome.members_not_null) == (2, 2, ())
     assert outcome.file_faults == ("maxValues 1 of k, but the file holds 2",)
