@@ -1,7 +1,12 @@
-"""A case in DuckDB's own words: a script of SQL, and the same as a sqllogictest with the reference's rows."""
+"""A case in DuckDB's own words: a script of SQL, and the same as a sqllogictest with the reference's rows.
+
+Both are also read by programs that look at lines: DuckDB's shell, runners of tests, and services that show what is
+written. So no text of a case begins a line, but for values that a sqllogictest expects.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +17,7 @@ from mergecheck.harness.engines.duckdb.native_tables import create_source
 from mergecheck.harness.engines.duckdb.options import DuckDbOptions
 from mergecheck.harness.engines.duckdb.preparation import prepare
 from mergecheck.harness.report.render import printable
+from mergecheck.harness.report.sql_script import comment_line
 from mergecheck.reference import MergeReference
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.literals import value_literal
@@ -27,6 +33,8 @@ if TYPE_CHECKING:
 
 _TARGET = "target"
 _EMPTY, _NULL = "(empty)", "NULL"
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+_COMMANDS = ("::", "##", "<REGEX>:", "<!REGEX>:")  # of services that run tests, and of DuckDB's runner
 
 
 def duckdb_script(case: Case) -> str:
@@ -36,7 +44,7 @@ def duckdb_script(case: Case) -> str:
         UnsupportedByReferenceError: for what DuckDB, or the translation, has no words for.
     """
     setup, merge = _statements(case)
-    lines = [f"-- case {printable(case.id)}", *(f"{statement};" for statement in [*setup, merge])]
+    lines = [comment_line(f"case {case.id}"), *(f"{statement};" for statement in [*setup, merge])]
     return "\n".join([*lines, f"SELECT * FROM {identifier(_TARGET)};", ""])
 
 
@@ -53,16 +61,16 @@ def sqllogictest(case: Case) -> str:
     answer = MergeReference().evaluate(case)
     if answer.alternative is not None:
         raise UnsupportedByReferenceError("a merge with two right answers")
-    records = [f"# case {printable(case.id)}", *(f"statement ok\n{_one_line(statement)}" for statement in setup)]
+    records = [f"# case {printable(case.id)}", *(f"statement ok\n{statement}" for statement in setup)]
     if isinstance(answer.answer, Rejection):
-        return "\n\n".join([*records, f"statement error\n{_one_line(merge)}", ""])
+        return "\n\n".join([*records, f"statement error\n{merge}", ""])
     if not isinstance(answer.answer, Prediction):
         raise UnsupportedByReferenceError(answer.answer.reason)
     schema = answer.answer.schema
     columns = ", ".join(f"CAST({identifier(column.name)} AS VARCHAR)" for column in schema.columns)
     query = f"query {'T' * len(schema.columns)} rowsort\nSELECT {columns} FROM {identifier(_TARGET)}"
     values = [_value_line(text) for row in sorted(_texts(answer.answer.rows, schema)) for text in row]
-    records += [f"statement ok\n{_one_line(merge)}", _one_record(query, values)]
+    records += [f"statement ok\n{merge}", _one_record(query, values)]
     return "\n\n".join([*records, ""])
 
 
@@ -76,7 +84,22 @@ def _statements(case: Case) -> tuple[list[str], str]:
     if case.source is not None:
         setup.append(create_source(SOURCE, case.source.schema)["sql"])
         setup += _inserts(SOURCE, case.source.rows, case.source.schema)
-    return setup, prepared.prefix + prepared.merge
+    *setup, merge = (_on_one_line(statement) for statement in [*setup, prepared.prefix + prepared.merge])
+    return setup, merge
+
+
+def _on_one_line(statement: str) -> str:
+    """Write the control characters of texts by their numbers."""
+
+    def numbered(found: re.Match[str]) -> str:
+        text = found.group()
+        if text.isprintable():
+            return text
+        if text[0] == '"':
+            raise UnsupportedByReferenceError(f"a control character in the name {text}")
+        return "(" + "".join(c if c.isprintable() else f"' || chr({ord(c)}) || '" for c in text) + ")"
+
+    return _QUOTED.sub(numbered, statement)
 
 
 def _inserts(table: str, rows: Sequence[Row], schema: Schema) -> list[str]:
@@ -123,15 +146,11 @@ def _texts(rows: Sequence[Row], schema: Schema) -> list[tuple[str, ...]]:
 
 
 def _value_line(text: str) -> str:
-    if len(text.splitlines()) > 1 or "\n" in text or not text.strip():
-        raise UnsupportedByReferenceError("a value that takes several lines, or none")
+    if not text.isprintable() or not text.strip():
+        raise UnsupportedByReferenceError("a value that takes several lines or none, or has control characters")
+    if text.startswith(_COMMANDS):
+        raise UnsupportedByReferenceError("a value that begins like a command to the program that runs the test")
     return text
-
-
-def _one_line(statement: str) -> str:
-    if "\n" in statement or "\r" in statement:
-        raise UnsupportedByReferenceError("a statement with a line break in a name or text")
-    return statement
 
 
 def _one_record(query: str, values: list[str]) -> str:

@@ -12,8 +12,8 @@ from mergecheck.harness.export.delta_rs_script import delta_rs_script
 from mergecheck.harness.export.duckdb_script import duckdb_script, sqllogictest
 from mergecheck.harness.export.python_literals import in_docstring
 from mergecheck.harness.findings.origin import case_text
-from mergecheck.harness.report.render import printable, with_escapes
-from mergecheck.harness.report.sql_script import sql_statements
+from mergecheck.harness.report.render import printable
+from mergecheck.harness.report.sql_script import sql_script, sql_statements
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import VOID
@@ -52,6 +52,7 @@ builder = (
     .config("spark.sql.session.timeZone", "UTC")
 )
 spark = SparkSession.getActiveSession() or configure_spark_with_delta_pip(builder).getOrCreate()
+spark.conf.set("spark.sql.variable.substitute", "false")  # a text with ${{...}} means itself
 
 '''
 _PYTEST = '''"""Case {name}. Run it with: pytest --mergecheck-engine NAME"""
@@ -94,7 +95,7 @@ def _written(saved: SavedCase, wanted: Format) -> str:
         raise UnsupportedByReferenceError(f"the variant {case.conf[VARIANT_SETTING]}")
     match wanted:
         case Format.DELTA_SQL:
-            return _delta_sql(case)
+            return f"{sql_script(_on_spark(case))}\nSELECT * FROM target;\n"
         case Format.PYSPARK:
             return _pyspark(case)
         case Format.DELTA_RS:
@@ -110,21 +111,15 @@ def _written(saved: SavedCase, wanted: Format) -> str:
             return _PYTEST.format(name=in_docstring(case.id), lines=lines)
 
 
-def _delta_sql(case: Case) -> str:
-    statements = [*_spark_statements(case), "SELECT * FROM target"]
-    return "\n".join([f"-- case {printable(case.id)}", *(f"{statement};" for statement in statements), ""])
-
-
 def _pyspark(case: Case) -> str:
-    calls = [f"spark.sql({statement!r})" for statement in _spark_statements(case)]
+    calls = [f"spark.sql({statement!r})" for statement in sql_statements(_on_spark(case))]
     end = ["rows = spark.table('target').collect()", "for row in rows:", "    print(row)", ""]
     return _PYSPARK_HEAD.format(name=in_docstring(case.id)) + "\n".join([*calls, *end])
 
 
-def _spark_statements(case: Case) -> list[str]:
-    """Write the statements; control characters become the escapes that Spark reads in a text."""
+def _on_spark(case: Case) -> Case:
     if contains_type(case.target.schema, VOID):
         raise UnsupportedByReferenceError("a column of type VOID in the target")
     if not case.target.schema.columns and case.target.rows:
         raise UnsupportedByReferenceError("rows without columns")
-    return list(map(with_escapes, sql_statements(case)))
+    return case

@@ -63,7 +63,7 @@ def write(part: Part) -> str:
         UnsupportedByReferenceError: for what sqlglot does not read as Spark does.
     """
     if isinstance(part, Token):
-        return _check_number(part)
+        return _escaped(part.text) if part.kind is TokenKind.STRING else _check_number(part)
     writer = _WRITERS.get(part.rule)
     return _joined(part) if writer is None else writer(part)
 
@@ -219,6 +219,14 @@ def _typed(tree: Tree) -> str:
     if not _TIMESTAMP.fullmatch(inner):
         raise UnsupportedByReferenceError(f"an unusual {word.upper()} literal")
     return f"{word} {text}"
+
+
+def _escaped(string: str) -> str:
+    """Write a raw string, whose backslashes are characters like others, with escapes."""
+    if string[0] not in "rR":
+        return string
+    body = string[2:-1].replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{body}'"
 
 
 def _check_number(token: Token) -> str:

@@ -101,7 +101,7 @@ _COMPLEX = ("ARRAY", "MAP", "STRUCT")  # behind these, >> closes two types
 _DECIMAL = r"(?:\d+\.\d*|\.\d+)"
 _TOKEN = re.compile(
     rf"""
-    (?P<space>(?:\s|--[^\r\n]*)+)
+    (?P<space>(?:\s|--(?:\\\n|[^\r\n])*)+)   # behind a backslash a comment goes on
   | (?P<comment>/\*(?!\+))
   | (?P<string>[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
   | (?P<number>\d+[eE][+-]?\d+(?:[dDfF]|[bB][dD])?(?!\w)|{_DECIMAL}(?:[eE][+-]?\d+)?(?:[dDfF]|[bB][dD])?(?!\w)

@@ -154,10 +154,15 @@ class Results:
 
 def emit_json(document: dict[str, Any]) -> None:
     """Write the one JSON document of a ``--json`` run."""
+    emit_text(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
+
+
+def emit_text(text: str) -> None:
+    """Write a text for another program exactly as it is; whoever made it has escaped control characters."""
     results = click.get_current_context().find_object(Results)
     stream = sys.stdout if results is None else results.stream
     try:
-        stream.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
+        stream.write(text)
         stream.flush()
     except BrokenPipeError as error:  # click would end the process
         raise output_gone() from error

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mergecheck.harness.cli.options import case_id_option, findings_option, json_option, trust_option
-from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.cli.output.terminal import emit_json, emit_text, show
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved, write_case
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.export.formats import Format, exported
@@ -60,7 +60,7 @@ def export(
         place = {"text": text} if output is None else {"path": str(output)}
         emit_json({"id": saved.case.id, "format": format_name} | place)
     elif output is None:
-        click.echo(text, nl=False)
+        emit_text(text)
     else:
         show(f"wrote {output}")
     return ExitCode.AGREE
