@@ -1,7 +1,7 @@
-"""A case as a script that sets both tables up and merges, for any Spark SQL with Delta Lake.
+r"""A case as a script that sets both tables up and merges, for any Spark SQL with Delta Lake.
 
 A script is read twice: the command ``spark-sql`` and its like cut it into statements, and Spark reads each of them.
-The first reader does not know raw strings and backticks: behind ``r'\\'`` it takes quotes for their opposites, so that
+The first reader does not know raw strings and backticks: behind ``r'\'`` it takes quotes for their opposites, so that
 a text of the case becomes statements, and what begins with an exclamation mark is run by the shell. So a script has
 only tokens that both read alike, and no comments of the case.
 """

@@ -36,7 +36,8 @@ CASES: dict[str, dict[str, Any]] = {
         "id": "x\\",
         "target": {"schema": "id BIGINT, v STRING", "rows": [[1, "a"], [2, "\\'; -- \n.shell touch x"]]},
         "source": {"schema": "id BIGINT, v STRING", "rows": [[2, "/* it's; \" --"]]},
-        "sql": "MERGE INTO target t -- it's; \\\n!x;\n USING source s ON t.id = s.id AND r'\\' <> ';\n!touch x;\n.shell'\n"
+        "sql": "MERGE INTO target t -- it's; \\\n!x;\n USING source s ON t.id = s.id "
+        "AND r'\\' <> ';\n!touch x;\n.shell'\n"
         "WHEN MATCHED AND \"it's\n::set-output name=x::1\\\\\" <> '${env:HOME}' THEN UPDATE SET *",
     },
     "types": {

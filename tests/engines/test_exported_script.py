@@ -34,8 +34,8 @@ CASE = {
     "THEN UPDATE SET v = s.v, `it's\"x`=concat(s.v, r'\\\u202e;')",
 }
 ROWS = [
-    {"id": 1, 'it\'s"x': "q\x1b[2J\n!touch made;\\\u202e;", "v": "q\x1b[2J\n!touch made;"},
-    {"id": 2, 'it\'s"x': "${env:HOME}", "v": "b"},
+    {"id": 1, "it's\"x": "q\x1b[2J\n!touch made;\\\u202e;", "v": "q\x1b[2J\n!touch made;"},
+    {"id": 2, "it's\"x": "${env:HOME}", "v": "b"},
 ]
 
 
