@@ -15,9 +15,9 @@ from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, check_relations
-from mergecheck.harness.verdict import Check, Oracle, Verdict
+from mergecheck.harness.verdict import LEFT_OUT, Check, Oracle, Verdict
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Reference, Rejection, Unsupported
+from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
 
 NONE_KNOWN = Deviations()
-_LEFT_OUT = "left out by --check"
 _SKIPPED = Reference(answer=Unsupported("the engine does not support the case, so the reference was not asked"))
 
 
@@ -106,19 +105,30 @@ class Checker:
         return tuple(map(str, found))
 
     def narrowed(self, report: CaseReport) -> CaseReport:
-        """Leave out the observables that were not asked for; they count as not checked, never as agreeing."""
+        """Leave out the observables that were not asked for; they count as not checked, never as agreeing.
+
+        A merge that succeeds as it must, and of which nothing that was asked for could be compared, is not judged.
+        """
         if self.checks is None or not report.is_judged:
             return report
         left_out = [check for check in Check if check not in self.checks and check is not Check.ERROR]
         mismatches = tuple(each for each in report.mismatches if each.check not in left_out)
-        agrees = Verdict.BOTH_REJECTED if isinstance(report.result, Rejection) else Verdict.AGREE
+        compared = tuple(made for made in report.compared if made.check not in left_out)
+        verdict, reason = report.verdict, report.reason
+        if not mismatches and isinstance(report.result, Outcome) and self.checks.isdisjoint(c.check for c in compared):
+            names = ", ".join(check.value for check in Check if check in self.checks)
+            verdict, reason = Verdict.UNSUPPORTED, f"{report.engine} shows nothing of what --check asks for: {names}"
+        elif not mismatches and verdict is Verdict.MISMATCH:
+            verdict = Verdict.BOTH_REJECTED if isinstance(report.result, Rejection) else Verdict.AGREE
         return replace(
             report,
-            verdict=report.verdict if mismatches or report.verdict is not Verdict.MISMATCH else agrees,
+            verdict=verdict,
+            reason=reason,
             mismatches=mismatches,
+            compared=compared,
             deviations=report.deviations if mismatches else (),
             unsupported_checks=tuple(dict.fromkeys((*report.unsupported_checks, *left_out))),
-            unsupported_reasons={**report.unsupported_reasons, **{check.value: _LEFT_OUT for check in left_out}},
+            unsupported_reasons={**report.unsupported_reasons, **{check.value: LEFT_OUT for check in left_out}},
         )
 
     def _judged(self, prepared: PreparedCase) -> CaseReport:
@@ -128,7 +138,9 @@ class Checker:
         if self.oracle is Oracle.REFERENCE or report.verdict is not Verdict.AGREE:
             return report
         related = self._related(prepared, report)
-        return related if related.verdict is Verdict.MISMATCH else report
+        if related.verdict is Verdict.MISMATCH:
+            return related
+        return replace(report, compared=tuple(dict.fromkeys((*report.compared, *related.compared))))
 
     def _related(self, prepared: PreparedCase, report: CaseReport | None) -> CaseReport:
         tried = RELATIONS if self.about is None else [one for one in RELATIONS if one.name == self.about.against]

@@ -120,8 +120,9 @@ def mergecheck_engine(pytestconfig: pytest.Config) -> Engine:
 def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
     """Give a function that checks the cases of a file on the engine of ``--mergecheck-engine``.
 
-    A mismatch fails the test with the failure report. A case that the engine or the reference does not support skips
-    it, and a file that cannot be read fails it.
+    A mismatch fails the test with the failure report. A case that the engine or the reference does not support, or a
+    finding whose difference is not compared again, skips it after all cases of the file were checked. A file that
+    cannot be read fails it.
     """
 
     def check(path: Path) -> None:
@@ -133,14 +134,24 @@ def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
             pytest.fail(str(error), pytrace=False)
         if corpus.unreadable:
             pytest.fail("\n".join(corpus.unreadable), pytrace=False)
-        for saved in corpus.cases:
+        skipped: list[str] = []
+        known: list[str] = []
+        for saved in corpus.cases:  # one that is skipped must not keep the others from being checked
             failure = ""
             try:
-                check_case(saved.case, saved.path, pytestconfig)
+                check_case(saved.case, saved.path, pytestconfig, origin=saved.origin)
             except CaseFailedError as error:
                 failure = str(error)
+            except pytest.skip.Exception as skip:
+                skipped.append(f"{saved.case.id}: {skip.msg}")
+            except pytest.xfail.Exception as xfail:
+                known.append(f"{saved.case.id}: {xfail.msg}")
             if failure:  # outside of the handler: pytest would show the report of its cause as well
                 pytest.fail(failure, pytrace=False)
+        if skipped:
+            pytest.skip("; ".join(skipped))
+        if known:
+            pytest.xfail("; ".join(known))
 
     return check
 

@@ -72,6 +72,10 @@ class Check(Enum):
     """the row that the command returns"""
 
 
+LEFT_OUT = "left out by --check"
+"""Why a check was not made, if nobody asked for it (``CaseReport.unsupported_reasons``)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
     """One way in which an engine differs.
@@ -95,6 +99,25 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One observable of an engine's answer that was held against something.
+
+    Attributes:
+        against: as in ``Mismatch``.
+        kinds: the kinds of difference that would have been seen; None for all.
+    """
+
+    check: Check
+    against: str
+    kinds: frozenset[str] | None = None
+
+    def shows(self, mismatch: Mismatch) -> bool:
+        """Tell whether this comparison would have found a difference, if it were there."""
+        is_same = (self.check, self.against) == (mismatch.check, mismatch.against)
+        return is_same and (self.kinds is None or mismatch.kind in self.kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseReport:
     """Everything known after one case was checked.
 
@@ -102,6 +125,7 @@ class CaseReport:
         result: the engine's answer; None if the engine is down.
         facts: what the case reached.
         reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
+        compared: what was compared, and with what. What is not named here is not known to agree.
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
         unsupported_reasons: why, by the name of the check or of the metric, if the engine says so.
@@ -122,6 +146,7 @@ class CaseReport:
     result: EngineResult | None
     facts: Facts = field(default_factory=Facts)
     mismatches: tuple[Mismatch, ...] = ()
+    compared: tuple[Compared, ...] = ()
     reason: str = ""
     unsupported_checks: tuple[Check, ...] = ()
     unsupported_metrics: tuple[str, ...] = ()

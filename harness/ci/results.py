@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ERROR = "engine_error"
+_UNJUDGED = frozenset({"unsupported", _ERROR})
+_NOT_CHECKED, _AGREES = "not_checked", frozenset({"agree", "both_rejected"})
 _TOO_FEW = "too few cases were verified"
 
 
@@ -37,11 +39,13 @@ class CheckedCase:
     """A finding, or a saved case.
 
     Attributes:
-        verdict: in the words of ``--json``; ``deviates`` for a known deviation.
+        verdict: in the words of ``--json``; ``deviates`` for a known deviation, ``not_checked`` for a finding whose
+            difference was not compared again.
         path: the case's file, if the document names it.
         fingerprint: of a finding, without the name of its engine; empty for a saved case.
         reason: why there is no judgement.
         deviations: the known deviations that explain every difference.
+        not_checked: the checks that were not made, or not in full.
     """
 
     id: str
@@ -51,6 +55,7 @@ class CheckedCase:
     reason: str = ""
     differences: tuple[Difference, ...] = ()
     deviations: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
 
     @property
     def problems(self) -> frozenset[str]:
@@ -61,7 +66,16 @@ class CheckedCase:
             return frozenset()
         if self.fingerprint:
             return frozenset({self.fingerprint})
-        return frozenset(f"{self.id}: {one.check} {one.kind}" for one in self.differences)
+        return frozenset(map(self.problem, self.differences))
+
+    def problem(self, difference: Difference) -> str:
+        """Name a difference of a saved case."""
+        return f"{self.id}: {difference.check} {difference.kind}"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the engine's answer was held against something."""
+        return self.verdict not in _UNJUDGED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +158,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
         cases=cases,
         counts=counts,
         deviations=dict(Counter(name for one in cases for name in one.deviations)),
-        inconclusive=() if judged.intersection(verdicts) else (_TOO_FEW,),
+        inconclusive=() if judged.intersection(verdicts) and _NOT_CHECKED not in verdicts else (_TOO_FEW,),
     )
 
 
@@ -161,13 +175,18 @@ def _finding(one: dict[str, Any]) -> CheckedCase:
 
 def _saved(one: dict[str, Any]) -> CheckedCase:
     deviations = tuple(map(str, one.get("deviation", ())))
+    verdict, reason, finding = str(one["verdict"]), str(one.get("reason", "")), one.get("finding", {})
+    if finding.get("status") == _NOT_CHECKED and verdict in _AGREES:
+        verdict = _NOT_CHECKED
+        reason = "; ".join(f"{check} not checked: {why}" for check, why in finding.get("reasons", {}).items())
     return CheckedCase(
         id=str(one["id"]),
-        verdict="deviates" if deviations else str(one["verdict"]),
+        verdict="deviates" if deviations else verdict,
         path=str(one.get("path", "")),
-        reason=str(one.get("reason", "")),
+        reason=reason,
         differences=_differences(one),
         deviations=deviations,
+        not_checked=tuple(map(str, one.get("unsupported_checks", ()))),
     )
 
 

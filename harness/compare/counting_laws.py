@@ -22,6 +22,12 @@ INSERTED = "numTargetRowsInserted"
 UPDATED = "numTargetRowsUpdated"
 DELETED = "numTargetRowsDeleted"
 COPIED = "numTargetRowsCopied"
+METRICS_OF_LAWS: Mapping[str, frozenset[str]] = {
+    "P-5": frozenset({INSERTED, DELETED}),
+    "P-7": frozenset({UPDATED, DELETED, COPIED}),
+    "P-8": frozenset({UPDATED, DELETED, INSERTED, "numSourceRows"}),
+}
+"""The metrics that a law over several of them needs, where its text does not name them."""
 
 
 def counting_laws(

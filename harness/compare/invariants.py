@@ -13,13 +13,28 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.compare.counting_laws import COPIED, DELETED, INSERTED, UPDATED, counting_laws, feed_counts
+from mergecheck.harness.compare.counting_laws import (
+    COPIED,
+    DELETED,
+    INSERTED,
+    METRICS_OF_LAWS,
+    UPDATED,
+    counting_laws,
+    feed_counts,
+)
 from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
-from mergecheck.harness.compare.log_laws.commit_laws import broken_by_several, broken_law, record_laws, time_laws
+from mergecheck.harness.compare.kinds import KINDS
+from mergecheck.harness.compare.log_laws.commit_laws import (
+    AGAINST,
+    broken_by_several,
+    broken_law,
+    record_laws,
+    time_laws,
+)
 from mergecheck.harness.compare.log_laws.row_tracking_laws import row_id_faults
 from mergecheck.harness.compare.table_outcome import TableOutcome, records_metrics
 from mergecheck.harness.core.formatting import counted, row_text
-from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.harness.verdict import Check, Compared, Mismatch
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.expressions.names import char_columns
 from mergecheck.reference.outcome import Feed
@@ -61,6 +76,41 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
         *_tracked_row_laws(case, outcome),
     ]
     return tuple(found)
+
+
+def laws_compared(outcome: Outcome) -> Iterator[Compared]:
+    """Name the laws that an outcome shows enough for.
+
+    P-6, P-9, P-10 and R-542 are about the metrics that there are; a broken one names them.
+    """
+    shown = _laws_of_log(outcome) if isinstance(outcome, TableOutcome) else {}
+    metrics = {law for law, names in METRICS_OF_LAWS.items() if names <= outcome.metrics.keys()}
+    metrics -= {"P-7"} if outcome.path is None else set()
+    laws = {
+        Check.SCHEMA: {"R-234"},
+        Check.ROWS: {"P-9"},
+        Check.METRICS: metrics | {"P-6", "P-9", "R-542"},
+        Check.CDF: set() if outcome.cdf is None else {"P-12", "P-13"},
+        Check.COMMIT: set() if outcome.committed is None else {"R-239"},
+    }
+    for check in Check:
+        if kinds := laws.get(check, set()) | shown.get(check, set()):
+            yield Compared(check=check, against=AGAINST, kinds=frozenset(kinds))
+
+
+def _laws_of_log(outcome: TableOutcome) -> dict[Check, set[str]]:
+    record = outcome.record
+    files = set() if outcome.num_files_added is None and record is None else {"P-10-files"}
+    laws = {
+        Check.SCHEMA: {"R-235"},
+        Check.ROWS: {"row_ids"} | ({"R-705"} if record is not None and record.tracked is not None else set()),
+        Check.METRICS: {"P-10"} | files,
+    }
+    if record is not None:
+        laws[Check.METRICS] |= {"P-10-bytes", "P-10-change-files"}
+        laws |= {check: set(KINDS[check]) for check in (Check.COMMIT, Check.FILES, Check.TABLE, Check.LOG)}
+        laws[Check.LOG] -= set() if record.tracked is not None else {"R-724"}
+    return laws
 
 
 def _schema_laws(target: Target, outcome: Outcome) -> Iterator[Mismatch]:

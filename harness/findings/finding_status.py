@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.harness.verdict import LEFT_OUT, Check, Verdict
+from mergecheck.reference.outcome import Outcome, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from mergecheck.harness.findings.origin import Origin
     from mergecheck.harness.verdict import CaseReport, Mismatch
 
-_EXPECT = "expect"
+_REFERENCE, _EXPECT, _ITSELF, _BASE = "reference", "expect", "itself", "base"
+_NO_ERROR = "no_error"
+_METRIC = re.compile(r"\b(?:num[A-Z]\w*|\w+TimeMs)\b")
 # What a mismatch says is compared where it depends on the case alone; elsewhere times, sizes and paths get into it.
 _STEADY = frozenset({Check.ROWS, Check.CDF, Check.SCHEMA})
 _STEADY_METRICS = "numTargetRows"
@@ -24,15 +28,15 @@ class FindingStatus(Enum):
     """What became of a finding; the value is what JSON output says."""
 
     FIXED = "fixed"
-    """nothing differs any more"""
+    """all in which the engine differed was compared again, and agrees"""
     STILL_FAILS = "still_fails"
-    """the same differs in the same way"""
+    """what differed and was compared again differs in the same way"""
     CHANGED = "changed"
     """something differs, but not as it did"""
     NOW_ERRORS = "now_errors"
     """the engine has no answer, or the merge now ends in an error that it did not end in"""
     NOT_CHECKED = "not_checked"
-    """this run cannot tell: the engine does not support the case or the check, or another oracle found it"""
+    """nothing is known to differ, but what the finding is about was not compared, or not in full"""
 
     @property
     def words(self) -> str:
@@ -56,46 +60,71 @@ class FindingChange:
 
     Attributes:
         checks: what became of each observable that differed then or differs now.
+        reasons: why an observable was not compared again, and what to do.
     """
 
     status: FindingStatus
     checks: Mapping[Check, CheckStatus] = field(default_factory=dict)
+    reasons: Mapping[Check, str] = field(default_factory=dict)
 
 
-def compare(report: CaseReport, origin: Origin, *, is_tried: Callable[[str], bool] = lambda _: True) -> FindingChange:
-    """Say what became of a finding.
+def compare(report: CaseReport, origin: Origin) -> FindingChange:
+    """Say what became of a finding. It is fixed only if all in which it differed was compared again, and agrees.
 
     Args:
         report: the check of its case now.
         origin: where the case comes from.
-        is_tried: whether this run holds the engine against what a mismatch names (``Mismatch.against``).
     """
     if report.verdict is Verdict.ENGINE_ERROR:
         return FindingChange(status=FindingStatus.NOW_ERRORS)
-    if report.verdict is Verdict.UNSUPPORTED:
-        return FindingChange(status=FindingStatus.NOT_CHECKED)
     then, now = _by_check(origin.difference), _by_check(report.mismatches)
     if not any(each.against == _EXPECT for each in origin.difference):  # an expectation was added to the case
         now = _by_check(each for each in report.mismatches if each.against != _EXPECT) or now
-    untried = {each.check for each in origin.difference if not _is_made(report, each, is_tried)}
-    checks = {check: _status(check, then, now, untried) for check in Check if check in then or check in now}
-    return FindingChange(status=_overall(checks, report), checks=checks)
+    reasons: dict[Check, str] = {}
+    for each in origin.difference:
+        if each.check not in now and (reason := _not_compared(each, origin, report)):
+            reasons.setdefault(each.check, reason)
+    checks = {check: _status(check, then, now, reasons) for check in Check if check in then or check in now}
+    return FindingChange(status=_overall(checks, report), checks=checks, reasons=reasons)
 
 
-def _is_made(report: CaseReport, mismatch: Mismatch, is_tried: Callable[[str], bool]) -> bool:
-    if not is_tried(mismatch.against):
-        return False
-    partly = mismatch.check is Check.METRICS and report.unsupported_metrics
-    return (
-        mismatch.kind not in report.unsupported_metrics if partly else mismatch.check not in report.unsupported_checks
-    )
+def _not_compared(then: Mismatch, origin: Origin, report: CaseReport) -> str:
+    """Say why a difference would not have been seen now, if it were still there; empty if it would have been."""
+    if report.verdict is Verdict.UNSUPPORTED:
+        return report.reason or "the case is not supported"
+    if report.verdict is Verdict.BOTH_REJECTED and then.check not in (Check.ERROR, Check.UNCHANGED):
+        # what came out of a merge that had to be refused is gone if it is refused
+        if any(each.kind == _NO_ERROR for each in origin.difference):
+            return ""
+        return "the merge is refused now, by the engine and the reference"
+    is_shown = any(made.shows(then) for made in report.compared)
+    if is_shown and then.against == _ITSELF and then.check is Check.METRICS and isinstance(report.result, Outcome):
+        named = dict.fromkeys(_METRIC.findall(" ".join(then.lines)))
+        missing = [name for name in named if name not in report.result.metrics]
+        return f"the engine does not report {', '.join(missing)}" if missing else ""
+    return "" if is_shown else _reason(then, report)
+
+
+def _reason(then: Mismatch, report: CaseReport) -> str:
+    told, name, reference = report.unsupported_reasons, then.check.value, report.reference.answer
+    if told.get(name) == LEFT_OUT:
+        return f"{LEFT_OUT} or by the configuration: add --check {name}"
+    if then.against in {made.against for made in report.compared}:
+        what = then.kind if _METRIC.fullmatch(then.kind) else name
+        why = told.get(then.kind) or told.get(name)
+        return f"{report.engine} does not show it: {what}{f' ({why})' if why else ''}; use an engine that does"
+    if then.against == _REFERENCE and isinstance(reference, Unsupported):
+        return f"reference: {reference.reason}"
+    if then.against in (_REFERENCE, _EXPECT, _ITSELF, _BASE):
+        return f"the engine was not held against {then.against}: use --oracle reference"
+    return f"the relation {then.against} was not tried, or is not about the case now: use --oracle metamorphic"
 
 
 def _overall(checks: Mapping[Check, CheckStatus], report: CaseReport) -> FindingStatus:
     found = set(checks.values())
     if checks.get(Check.ERROR) is CheckStatus.NEW:
         return FindingStatus.NOW_ERRORS
-    if found == {CheckStatus.STILL}:
+    if CheckStatus.STILL in found and found <= {CheckStatus.STILL, CheckStatus.NOT_CHECKED}:
         return FindingStatus.STILL_FAILS
     if report.verdict is Verdict.MISMATCH:
         return FindingStatus.CHANGED
@@ -103,7 +132,7 @@ def _overall(checks: Mapping[Check, CheckStatus], report: CaseReport) -> Finding
 
 
 def _status(
-    check: Check, then: Mapping[Check, object], now: Mapping[Check, object], untried: set[Check]
+    check: Check, then: Mapping[Check, object], now: Mapping[Check, object], untried: Collection[Check]
 ) -> CheckStatus:
     if check not in now:
         return CheckStatus.NOT_CHECKED if check in untried else CheckStatus.FIXED

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line
 from mergecheck.harness.coverage.statistics import Counts
+from mergecheck.harness.findings.finding_status import FindingStatus
 from mergecheck.harness.html_report.case_view import TONES, case_view
 from mergecheck.harness.html_report.heat import LEGEND, clause_table, pair_maps, path_table
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
@@ -47,6 +48,12 @@ class ShownCase:
     readings: tuple[str, ...] = ()
     status: str = ""
 
+    @property
+    def is_unchecked(self) -> bool:
+        """Whether the engine agrees as far as it was checked, but not in what the finding was about."""
+        agrees = self.report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
+        return agrees and self.status == FindingStatus.NOT_CHECKED.words.upper()
+
 
 def replay_page(
     checked: Sequence[ShownCase],
@@ -70,12 +77,14 @@ def replay_page(
     reports = [one.report for one in checked]
     named = next((f"{report.engine} {report.engine_version}".rstrip() for report in reports), engine)
     num_found = sum(_is_finding(report) for report in reports)
-    num_agree = sum(report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) for report in reports)
+    num_unchecked = sum(one.is_unchecked for one in checked)
+    num_agree = sum(report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) for report in reports) - num_unchecked
     told = f"{num_agree:,} of {len(reports):,} saved cases agree on {named}"
     found = f"{counted(num_found, 'case differs', 'cases differ')}; " if num_found else ""
     doubts = [
         doubt(len(not_read), "cases that could not be read, or were refused", not_read),
         doubt(num_left, "cases that were not run"),
+        doubt(num_unchecked, "findings whose difference was not compared again"),
         *_doubts(reports),
     ]
     return Page(

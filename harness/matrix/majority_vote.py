@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.compare.answers.rejections import same_error_class
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.schema import schema_mismatches
-from mergecheck.harness.verdict import Check
+from mergecheck.harness.verdict import LEFT_OUT, Check
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.outcome import Bound, Outcome, Prediction, Rejection
 
@@ -62,6 +62,8 @@ class _Party:
     capabilities: Capabilities | None  # None: the reference, which can say everything
     contradicts: frozenset[Check] | None = None
     """The checks in which an engine was found to differ from the reference; None if it was not compared with it."""
+    left_out: frozenset[str] = frozenset()
+    """The checks that ``--check`` leaves out."""
 
 
 def votes(
@@ -86,6 +88,7 @@ def votes(
             report.result,
             able,
             frozenset(mismatch.check for mismatch in report.mismatches) if report.is_judged else None,
+            frozenset(name for name, reason in report.unsupported_reasons.items() if reason == LEFT_OUT),
         )
         for report, able in zip(reports, capabilities, strict=True)
         if isinstance(report.result, Outcome | Rejection)
@@ -126,6 +129,8 @@ def _vote(
     same: Callable[[_Party, _Party], bool],
     min_parties: int,
 ) -> Vote | None:
+    if any(check.value in party.left_out for party in parties):
+        return None
     voters = [party for party in parties if able(party)]
     if len(voters) < min_parties:
         return None

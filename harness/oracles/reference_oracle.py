@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.answers.comparison import REFERENCE, Comparison
+from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE, Comparison
 from mergecheck.harness.compare.answers.expectations import compare_expectation
 from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.answers.rejections import check_unchanged, compare_rejection, no_error, spurious_error
-from mergecheck.harness.compare.invariants import invariant_mismatches
+from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.coverage.facts import facts_of
@@ -21,7 +21,7 @@ from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.unknown_values import unknown_values, with_stand_ins
-from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.harness.verdict import CaseReport, Check, Compared, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult
 
+_ERROR = Compared(check=Check.ERROR, against=REFERENCE)
 _FAILED = Reference(answer=Unsupported("the case, because it failed"))
 
 
@@ -123,6 +124,7 @@ def check_prepared(prepared: PreparedCase, engine: Engine, *, limit: TimeLimit =
         result=judgement.result,
         facts=facts,
         mismatches=comparison.mismatches,
+        compared=comparison.compared,
         reason=judgement.reason,
         is_defect=bool(prepared.defect),
         is_lost=judgement.is_lost,
@@ -183,7 +185,10 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
         )
         return _Judgement(verdict=Verdict.ENGINE_ERROR, result=result, reason=reason)
     verdict = _verdict(answer, result, comparison)
-    return _Judgement(verdict=verdict, result=result, comparison=comparison, reason=_only_expect(answer))
+    only = _only_expect(answer)
+    if verdict is Verdict.UNSUPPORTED:
+        only = f"{only}; {engine.name} shows nothing of what expect gives: {_names(comparison.unsupported)}"
+    return _Judgement(verdict=verdict, result=result, comparison=comparison, reason=only)
 
 
 def compare_answer(
@@ -207,11 +212,18 @@ def compare_answer(
     if case.expect is not None:
         parts.append(compare_expectation(case.expect, result, capabilities=capabilities, schema=case.target.schema))
     mismatches = [m for part in parts for m in part.mismatches]
+    compared = [made for part in parts for made in part.compared]
     if isinstance(result, Outcome) and capabilities.rows:  # the laws compare everything with the rows after
         mismatches.extend(invariant_mismatches(case, result, present))
+        compared.extend(laws_compared(result))
     unsupported = dict.fromkeys(check for part in parts for check in part.unsupported)
     metrics = dict.fromkeys(name for part in parts for name in part.unsupported_metrics)
-    return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported), unsupported_metrics=tuple(metrics))
+    return Comparison(
+        mismatches=tuple(mismatches),
+        compared=tuple(compared),
+        unsupported=tuple(unsupported),
+        unsupported_metrics=tuple(metrics),
+    )
 
 
 def _against_reference(answer: Reference, result: Outcome | Rejection, capabilities: Capabilities) -> Comparison:
@@ -225,11 +237,12 @@ def _against_reference(answer: Reference, result: Outcome | Rejection, capabilit
         unchanged = check_unchanged(result, against=REFERENCE)
         return Comparison(
             mismatches=(spurious_error(result, against=REFERENCE), *unchanged.mismatches),
+            compared=(_ERROR, *unchanged.compared),
             unsupported=unchanged.unsupported,
         )
     allowed = [given for given in (main, answer.alternative) if isinstance(given, Prediction)]
     if not allowed:
-        return Comparison(mismatches=(no_error(_error_class(main), against=REFERENCE),))
+        return Comparison(mismatches=(no_error(_error_class(main), against=REFERENCE),), compared=(_ERROR,))
     compared = [compare_outcome(given, result, capabilities=capabilities) for given in allowed]
     return next((comparison for comparison in compared if not comparison.mismatches), compared[0])
 
@@ -239,7 +252,18 @@ def _verdict(answer: Reference, result: Outcome | Rejection, comparison: Compari
         return Verdict.MISMATCH
     if isinstance(result, Rejection) and isinstance(answer.answer, Rejection):
         return Verdict.BOTH_REJECTED
+    if isinstance(answer.answer, Unsupported) and comparison.unsupported and _is_only_an_error(comparison):
+        return Verdict.UNSUPPORTED
     return Verdict.AGREE
+
+
+def _is_only_an_error(comparison: Comparison) -> bool:
+    """Tell whether of an expectation only that the merge succeeds was compared, or not even that."""
+    return all(made.against != EXPECT or made.check is Check.ERROR for made in comparison.compared)
+
+
+def _names(checks: tuple[Check, ...]) -> str:
+    return ", ".join(check.value for check in checks)
 
 
 def _error_class(answer: Prediction | Rejection) -> str:

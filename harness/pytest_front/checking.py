@@ -13,6 +13,7 @@ from mergecheck.harness.errors import UserInputError
 if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Engine
+    from mergecheck.harness.findings.origin import Origin
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 
@@ -82,16 +83,24 @@ def checker_of(config: pytest.Config) -> Checker:
     return checker
 
 
-def check_case(case: Case, path: Path, config: pytest.Config) -> None:
+def check_case(case: Case, path: Path, config: pytest.Config, *, origin: Origin | None = None) -> None:
     """Check a case as a test does.
+
+    Args:
+        case: what to check.
+        path: its file.
+        config: the session.
+        origin: where the case comes from. A finding passes only if all in which it differed is compared again.
 
     Raises:
         CaseFailedError: the engine differs.
         EngineDownError: the engine failed.
-        pytest.skip.Exception: the engine or the reference does not support the case.
+        pytest.skip.Exception: the engine or the reference does not support the case, or what the finding is about was
+            not compared.
         pytest.xfail.Exception: the difference is a known deviation.
     """
     from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+    from mergecheck.harness.findings.finding_status import FindingStatus, compare  # noqa: PLC0415 - the same
     from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
     from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
     from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
@@ -107,3 +116,8 @@ def check_case(case: Case, path: Path, config: pytest.Config) -> None:
         pytest.skip(with_titles(report.reason))
     if report.verdict is Verdict.ENGINE_ERROR:
         raise EngineDownError(with_titles(report.reason))
+    if origin is not None and origin.difference:
+        change = compare(report, origin)
+        if change.status is FindingStatus.NOT_CHECKED:
+            reasons = "; ".join(f"{check.value}: {reason}" for check, reason in change.reasons.items())
+            pytest.skip(f"the finding's difference was not checked: {with_titles(reasons)}")

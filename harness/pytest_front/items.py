@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from _pytest._code.code import TerminalRepr  # has no public name; repr_failure may return it
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.harness.findings.corpus import SavedCase
 
 DENOMINATOR = "mergecheck_denominator"
 
@@ -35,11 +35,11 @@ class Collector(pytest.Collector):
         """Make an item of every case, and one of the random cases."""
         items: list[pytest.Item] = []
         names: dict[str, int] = {}
-        for path, case in _saved_cases(self.config):
-            name = f"{path}::{case.id}"
+        for saved in _saved_cases(self.config):
+            name = f"{saved.path}::{saved.case.id}"
             names[name] = names.get(name, 0) + 1
             unique = name if names[name] == 1 else f"{name}#{names[name]}"
-            items.append(_CaseItem.from_parent(self, name=unique, case=case, case_path=path))
+            items.append(_CaseItem.from_parent(self, name=unique, saved=saved))
         num_cases = option(self.config, "fuzz")
         if num_cases > 0:
             name = f"fuzz::{num_cases}-cases-seed-{self.config.stash[SEED]}"
@@ -68,14 +68,13 @@ class _Item(pytest.Item):
 class _CaseItem(_Item):
     """One saved case."""
 
-    def __init__(self, *, case: Case, case_path: Path, **rest: Any) -> None:  # noqa: ANN401 - pytest's own
+    def __init__(self, *, saved: SavedCase, **rest: Any) -> None:  # noqa: ANN401 - pytest's own
         super().__init__(**rest)
-        self.case = case
-        self.case_path = case_path
+        self.saved = saved
 
     def runtest(self) -> None:
         """Check the case."""
-        check_case(self.case, self.case_path, self.config)
+        check_case(self.saved.case, self.saved.path, self.config, origin=self.saved.origin)
 
 
 class _FuzzItem(_Item):
@@ -102,7 +101,7 @@ class _FuzzItem(_Item):
             raise EngineDownError(ended.engine_failure)
 
 
-def _saved_cases(config: pytest.Config) -> Iterator[tuple[Path, Case]]:
+def _saved_cases(config: pytest.Config) -> Iterator[SavedCase]:
     names: list[str] = option(config, "case")
     if not names:
         return
@@ -116,5 +115,4 @@ def _saved_cases(config: pytest.Config) -> Iterator[tuple[Path, Case]]:
         raise pytest.UsageError(str(error)) from error
     if corpus.unreadable:
         raise pytest.UsageError("\n".join(corpus.unreadable))
-    for saved in corpus.cases:
-        yield saved.path, saved.case
+    yield from corpus.cases

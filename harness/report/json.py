@@ -84,6 +84,7 @@ def comparison_json(compared: FindingChange) -> dict[str, Any]:
     return {
         "status": compared.status.value,
         "checks": {check.value: status.value for check, status in compared.checks.items()},
+        **({"reasons": {check.value: text for check, text in compared.reasons.items()}} if compared.reasons else {}),
     }
 
 

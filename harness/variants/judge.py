@@ -16,7 +16,7 @@ from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
 from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of
-from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.harness.verdict import CaseReport, Check, Compared, Verdict
 from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 
@@ -139,7 +139,8 @@ class VariantChecker:
         return self._compared(variant, base, report)
 
     def _compared(self, variant: Variant, base: CaseReport, report: CaseReport) -> VariantReport:
-        found = _from_base(base, report, self.capabilities)
+        found, compared = _from_base(base, report, self.capabilities)
+        report = replace(report, compared=(*report.compared, *compared))
         exempt = {mismatch: _rules(variant.exemptions, mismatch, base, report) for mismatch in found}
         rules = tuple(dict.fromkeys(rule for rules in exempt.values() for rule in rules))
         own = [mismatch for mismatch, allowed in exempt.items() if not allowed]
@@ -186,21 +187,27 @@ class _RecordingEngine:
         """Do nothing: the caller closes the engine."""
 
 
-def _from_base(base: CaseReport, report: CaseReport, capabilities: Capabilities) -> tuple[Mismatch, ...]:
+def _from_base(
+    base: CaseReport, report: CaseReport, capabilities: Capabilities
+) -> tuple[tuple[Mismatch, ...], tuple[Compared, ...]]:
+    """Return how a variant's answer differs from the base's, and in what they were compared."""
     wanted, found = base.result, report.result
+    error = (Compared(check=Check.ERROR, against=BASE),)
     if isinstance(wanted, Outcome) and isinstance(found, Outcome):
-        compared = compare_outcome(
-            _with_ids_of(found, _prediction(wanted), base, wanted), found, capabilities=_leniently_named(capabilities)
-        )
-        return tuple(replace(mismatch, against=BASE, lines=_said_of_base(mismatch)) for mismatch in compared.mismatches)
-    if isinstance(wanted, Rejection) and isinstance(found, Rejection):
+        prediction = _with_ids_of(found, _prediction(wanted), base, wanted)
+        compared = compare_outcome(prediction, found, capabilities=_leniently_named(capabilities))
+    elif isinstance(wanted, Rejection) and isinstance(found, Rejection):
         if _both_are_right(wanted, found, report.reference):
-            return ()
+            return (), error
         compared = compare_rejection(wanted, found, capabilities=capabilities)
-        return tuple(replace(mismatch, against=BASE, lines=_said_of_base(mismatch)) for mismatch in compared.mismatches)
-    if isinstance(wanted, Rejection):
-        return (no_error(wanted.error_class, against=BASE),)
-    return (spurious_error(found, against=BASE),) if isinstance(found, Rejection) else ()
+    elif isinstance(wanted, Rejection):
+        return (no_error(wanted.error_class, against=BASE),), error
+    else:
+        return (spurious_error(found, against=BASE),) if isinstance(found, Rejection) else (), error
+    return (
+        tuple(replace(mismatch, against=BASE, lines=_said_of_base(mismatch)) for mismatch in compared.mismatches),
+        tuple(replace(made, against=BASE) for made in compared.compared),
+    )
 
 
 def _with_ids_of(found: Outcome, prediction: Prediction, base: CaseReport, wanted: Outcome) -> Prediction:

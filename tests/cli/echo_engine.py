@@ -146,6 +146,23 @@ class LosesNullKeys(Echo):
         return replace(result, rows=tuple(row for row in result.rows if row[0] is not None))
 
 
+class ReportsInsertsOnly(Echo):
+    """Reports one metric."""
+
+    name = "inserts-only"
+    capabilities = Capabilities(metric_names=frozenset({"numTargetRowsInserted"}))
+
+
+class ShowsNoPath(Echo):
+    """Does not show how it merged."""
+
+    name = "shows-no-path"
+
+    def run(self, case: Case) -> EngineResult:
+        result = super().run(case)
+        return replace(result, path=None) if isinstance(result, Outcome) else result
+
+
 class SeesTheFirstFileOnly(Echo):
     """Merges into the first file of the target, consistently, and copies the others."""
 

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 import click
+import pytest
 from cli_cases import DOWN, ECHO, FAULTY, case_document, write_case
 
 from mergecheck.harness.findings.store import RunningCase
@@ -15,7 +16,6 @@ from mergecheck.reference.case.case_file import case_from_json, load_cases
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from cli_cases import Mergecheck
     from syrupy.assertion import SnapshotAssertion
 
@@ -288,3 +288,57 @@ def test_replay_says_what_became_of_a_finding(mergecheck: Mergecheck, folder: Pa
     assert changed.out.startswith("CHANGED")
     assert "  changes    fixed\n" in changed.out
     assert "findings: changed 1" in changed.out
+
+
+COPIED = {"check": "metrics", "against": "reference", "kind": "numTargetRowsCopied", "lines": ["reference 1, engine 2"]}
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "told"),
+    [
+        (ECHO, ("--check", "rows"), "not checked: left out by --check or by the configuration: add --check metrics"),
+        ("echo_engine:ReportsInsertsOnly", (), "not checked: inserts-only does not show it: numTargetRowsCopied"),
+        ("echo_engine:ReportsInsertsOnly", ("--check", "rows"), "not checked: left out by --check"),
+        ("echo_engine:KnowsNothing", (), "not checked: knows-nothing: anything"),
+        (ECHO, ("--oracle", "metamorphic"), "not checked: reference: the reference was not asked"),
+    ],
+)
+def test_what_was_not_compared_again_is_not_fixed(
+    mergecheck: Mergecheck, folder: Path, engine: str, options: tuple[str, ...], told: str
+) -> None:
+    """A finding in metrics, of which this run compares something else: not checked, why, and exit code 4."""
+    origin = {"found_by": "fuzz", "mergecheck": "0.1.0", "engine": FAULTY, "difference": [COPIED]}
+    name = write_case(folder / "finding.json", origin=origin)
+    write_case(folder / "other.json")
+    ended = mergecheck("replay", name, "other.json", "--engine", engine, *options)
+    assert (ended.code, ended.out.split("  ")[0]) == (4, "NOT CHECKED")
+    assert f"  metrics    {told}" in " ".join(ended.out.split()).replace("metrics not", "  metrics    not")
+    assert "findings: not checked 1" in ended.out
+    document = mergecheck("replay", name, "--engine", engine, *options, "--json").json
+    assert document["cases"][0]["finding"]["status"] == "not_checked"
+    assert document["cases"][0]["finding"]["reasons"]["metrics"]
+    assert mergecheck("replay", name, "--engine", ECHO).out.startswith("FIXED")
+
+
+def test_a_narrower_check_in_the_configuration_does_not_fix_a_finding(mergecheck: Mergecheck, folder: Path) -> None:
+    """The same where the configuration leaves the check out; ``cases prune`` and JUnit go by the same status."""
+    origin = {"found_by": "fuzz", "mergecheck": "0.1.0", "engine": FAULTY, "difference": [COPIED]}
+    name = write_case(folder / "finding.json", origin=origin)
+    (folder / "mergecheck.toml").write_text('check = ["rows"]\n')
+    assert mergecheck("replay", name, "--engine", ECHO).code == 4
+    (folder / "result.json").write_text(mergecheck("replay", name, "--engine", ECHO, "--json").out)
+    mergecheck("ci", "report", "result.json", "--junit", "j.xml")
+    assert '<skipped message="metrics not checked: left out by --check' in (folder / "j.xml").read_text()
+    assert mergecheck("replay", name, "--engine", ECHO, "--check", "metrics").out.startswith("FIXED")
+
+
+def test_nothing_that_was_asked_for_could_be_compared(mergecheck: Mergecheck, folder: Path) -> None:
+    """An engine that shows no path does not agree about the path; nor with an expectation that it does not show."""
+    name = write_case(folder / "case.json")
+    for engine, code in ((ECHO, 0), ("echo_engine:ShowsNoPath", 4)):
+        assert mergecheck("run", name, "--engine", engine, "--check", "path").code == code
+    ended = mergecheck("run", name, "--engine", "echo_engine:ShowsNoPath", "--check", "path")
+    assert "shows-no-path shows nothing of what --check asks for: path" in ended.out
+    assert (
+        mergecheck("run", name, "--engine", "echo_engine:ShowsNoPath", "--check", "path", "--check", "rows").code == 0
+    )

@@ -16,6 +16,7 @@ from mergecheck.harness.conformance import Mark, certificate, counts, failed_che
 from mergecheck.harness.conformance import conform as run_suite
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.report.json import checks_not_made
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.session import open_engine
 
@@ -84,6 +85,9 @@ def _print_result(title: str, results: Sequence[Result]) -> None:
     passed = sum(result.mark is Mark.PASS for result in results)
     failed = ", ".join(f"{check} {number}" for check, number in failed_checks(results).most_common())
     show(f"\n{passed} of {len(results)} cases passed{f'; failed checks: {failed}' if failed else ''}")
+    missing = checks_not_made([result.report for result in results if result.mark is Mark.PASS]).most_common()
+    if missing:
+        show(f"of those, not checked, or not in full: {', '.join(f'{check} in {number}' for check, number in missing)}")
 
 
 def _write(path: Path, document: dict[str, object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,8 +26,7 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, notice_unreadable, show
-from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
-from mergecheck.harness.core.formatting import counted
+from mergecheck.harness.core.formatting import LINE_WIDTH, counted
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError
@@ -34,7 +34,6 @@ from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingChange, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.html_report.saved_cases import ShownCase, replay_page
-from mergecheck.harness.oracles.relations.oracle import RELATIONS
 from mergecheck.harness.report.json import num_by_spark, num_partly, rejection_classes, replay_json, unsupported_reasons
 from mergecheck.harness.report.mismatch import check_name, difference_lines, mismatch_report
 from mergecheck.harness.report.render import printable
@@ -130,7 +129,12 @@ def replay(
         _print_result(reports, corpus)
     # a known deviation does not fail a run
     verdicts = [Verdict.AGREE if one.report.deviations else one.report.verdict for one in reports]
-    code = ExitCode.INTERRUPTED if interrupted else exit_code(verdicts, num_unreadable=len(unreadable))
+    not_checked = sum(one.compared is not None and one.compared.status is FindingStatus.NOT_CHECKED for one in reports)
+    code = (
+        ExitCode.INTERRUPTED
+        if interrupted
+        else exit_code(verdicts, num_unreadable=len(unreadable), num_not_checked=not_checked)
+    )
     if html_file is not None:
         page = replay_page(
             list(map(_for_page, reports)),
@@ -144,15 +148,15 @@ def replay(
     return code
 
 
-def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
-    """Return the exit code of a replay; a run with unreadable cases never ends with 0."""
+def exit_code(verdicts: list[Verdict], *, num_unreadable: int, num_not_checked: int = 0) -> ExitCode:
+    """Return the exit code of a replay; with unreadable cases, or findings not checked again, it is never 0."""
     if Verdict.MISMATCH in verdicts:
         return ExitCode.MISMATCH
     if num_unreadable:
         return ExitCode.USAGE
     if Verdict.ENGINE_ERROR in verdicts:
         return ExitCode.ENGINE
-    if Verdict.AGREE not in verdicts and Verdict.BOTH_REJECTED not in verdicts:
+    if num_not_checked or (Verdict.AGREE not in verdicts and Verdict.BOTH_REJECTED not in verdicts):
         return ExitCode.INCONCLUSIVE
     return ExitCode.AGREE
 
@@ -181,22 +185,16 @@ def _check_all(corpus: Corpus, checker: Checker, *, explaining: bool) -> tuple[l
                 continue
             readings = checker.readings(report) if explaining or len(corpus.cases) == 1 else ()
             # no comprehension: reports before Ctrl+C are kept
-            reports.append(_Replayed(saved, report, readings, _compared(saved, report, checker.oracle)))
+            reports.append(_Replayed(saved, report, readings, _compared(saved, report)))
     except KeyboardInterrupt:
         return reports, refused, True
     return reports, refused, False
 
 
-def _compared(saved: SavedCase, report: CaseReport, oracle: Oracle) -> FindingChange | None:
+def _compared(saved: SavedCase, report: CaseReport) -> FindingChange | None:
     if saved.origin is None or not saved.origin.difference:
         return None
-    relations = {relation.name for relation in RELATIONS}
-    tried = {
-        Oracle.REFERENCE: lambda against: against not in relations,
-        Oracle.METAMORPHIC: lambda against: against in relations or against == AGAINST,
-        Oracle.BOTH: lambda _: True,
-    }
-    return compare(report, saved.origin, is_tried=tried[oracle])
+    return compare(report, saved.origin)
 
 
 def _print_result(reports: list[_Replayed], corpus: Corpus) -> None:
@@ -210,7 +208,7 @@ def _print_result(reports: list[_Replayed], corpus: Corpus) -> None:
             lines = _short(one)
             if lines:
                 show("\n".join(lines))
-    _print_counts([one.report for one in reports], corpus)
+    _print_counts(reports, corpus)
     findings = Counter(one.compared.status for one in reports if one.compared is not None)
     if findings:
         counts = [f"{status.words} {findings[status]}" for status in FindingStatus if findings[status]]
@@ -233,22 +231,35 @@ def _short(one: _Replayed) -> list[str]:
 
 
 def _status_lines(one: _Replayed) -> list[str]:
-    """Say what became of a finding; if it changed, check by check."""
+    """Say what became of a finding; if it changed, or was not compared in full, check by check."""
     if one.compared is None:
         return []
     status = one.compared.status
     lines = [f"{status.words.upper()}  {printable(one.report.case.id)}  {one.saved.path}"]
-    if status in (FindingStatus.CHANGED, FindingStatus.NOW_ERRORS, FindingStatus.NOT_CHECKED):
-        lines += [f"  {check_name(check):<{_CHECK_WIDTH}}{now.value}" for check, now in one.compared.checks.items()]
-    if status is FindingStatus.NOT_CHECKED and one.report.verdict is not Verdict.UNSUPPORTED:
-        lines.append("  this run cannot tell; the oracle that found it, or an engine with this check, can")
+    listed = status in (FindingStatus.CHANGED, FindingStatus.NOW_ERRORS, FindingStatus.NOT_CHECKED)
+    if listed or one.compared.reasons:
+        for check, now in one.compared.checks.items():
+            reason = one.compared.reasons.get(check)
+            text = f"  {check_name(check):<{_CHECK_WIDTH}}{now.value}{f': {printable(reason)}' if reason else ''}"
+            lines += textwrap.wrap(text, LINE_WIDTH, subsequent_indent=" " * (_CHECK_WIDTH + 2))
     return lines
 
 
-def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:
-    verdicts = [report.verdict for report in reports if not report.deviations]
-    counts = [(verdict.value, verdicts.count(verdict)) for verdict in Verdict]
-    counts.append(("deviates", len(reports) - len(verdicts)))
+def _is_unchecked(one: _Replayed) -> bool:
+    """Tell whether a case agrees as far as it was checked, but not in what the finding was about."""
+    agrees = one.report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
+    return agrees and one.compared is not None and one.compared.status is FindingStatus.NOT_CHECKED
+
+
+def _counts_as(one: _Replayed, verdict: Verdict) -> bool:
+    return one.report.verdict is verdict and not one.report.deviations and not _is_unchecked(one)
+
+
+def _print_counts(replayed: list[_Replayed], corpus: Corpus) -> None:
+    reports = [one.report for one in replayed]
+    counts = [(verdict.value, sum(_counts_as(one, verdict) for one in replayed)) for verdict in Verdict]
+    counts.append(("deviates", sum(bool(report.deviations) for report in reports)))
+    counts.append((FindingStatus.NOT_CHECKED.value, sum(map(_is_unchecked, replayed))))
     counts += [("not run", len(corpus.cases) - len(reports)), ("not read", len(corpus.unreadable))]
     details = {
         Verdict.BOTH_REJECTED.value: rejection_classes(reports),

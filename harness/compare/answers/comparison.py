@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.compare.rows import difference, in_columns_of, row_mismatches
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import counted, fit
-from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.harness.verdict import Check, Compared, Mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,11 +30,13 @@ class Comparison:
 
     Attributes:
         mismatches: the differences; empty if everything that could be compared agrees.
+        compared: what was compared.
         unsupported: checks that could not be made, or not in full, because the engine does not show the observable.
         unsupported_metrics: the metrics that could not be compared, if others were.
     """
 
     mismatches: tuple[Mismatch, ...] = ()
+    compared: tuple[Compared, ...] = ()
     unsupported: tuple[Check, ...] = ()
     unsupported_metrics: tuple[str, ...] = ()
 
@@ -51,6 +54,15 @@ def reported_metrics(wanted: Mapping[str, Bound], capabilities: Capabilities) ->
     """Leave out the metrics that the engine says it does not report; the check then counts as not fully made."""
     names = capabilities.metric_names
     return {name: bound for name, bound in wanted.items() if names is None or name in names}
+
+
+def compared_metrics(
+    wanted: Iterable[str], capabilities: Capabilities, *, against: str, exact_names: bool = False
+) -> Compared:
+    """Say which metrics were compared; an engine that reports all names may have one too many."""
+    names = frozenset(wanted) if capabilities.metric_names is None else frozenset(wanted) & capabilities.metric_names
+    kinds = names | HISTORY_METRICS | {"unknown_metric"} if exact_names else names
+    return Compared(check=Check.METRICS, against=against, kinds=kinds)
 
 
 def unreported_metrics(wanted: Iterable[str], capabilities: Capabilities) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.answers.comparison import (
     REFERENCE,
     Comparison,
+    compared_metrics,
     has_metrics,
     mismatch,
     reported_metrics,
@@ -25,7 +26,7 @@ from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.net_changes import net_changes
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.harness.verdict import Check, Compared, Mismatch
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.outcome import Feed, Outcome
 
@@ -50,7 +51,7 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
         (Check.COMMIT, (lambda: _commit(prediction, outcome)) if outcome.committed is not None else None),
         (Check.PATH, (lambda: _path(prediction, outcome)) if outcome.path is not None else None),
         (Check.LOG, _log_check(prediction, outcome, capabilities)),
-        (Check.RESULT, (lambda: _result(prediction, outcome)) if outcome.result_row is not None else None),
+        (Check.RESULT, (lambda: _result(prediction, outcome)) if _has_result(prediction, outcome) else None),
     ]
     metrics = unreported_metrics(prediction.metrics, capabilities) if has_metrics(outcome, capabilities) else ()
     unsupported = [
@@ -62,11 +63,28 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
     ]
     if _record(outcome) is None:
         unsupported.append(Check.TABLE)  # a law needs no reference, but a log
+    made = [check for check, compare in checks if compare is not None]
     return Comparison(
+        compared=(
+            *(_compared(check, prediction, capabilities) for check in made),
+            # a merge that succeeds as it must has no error, nor a table that one must leave as it was
+            *(Compared(check=check, against=REFERENCE) for check in (Check.ERROR, Check.UNCHANGED)),
+        ),
         mismatches=(*_ids(settled), *(m for _, compare in checks if compare is not None for m in compare())),
         unsupported=tuple(unsupported),
         unsupported_metrics=metrics,
     )
+
+
+def _compared(check: Check, prediction: Prediction, capabilities: Capabilities) -> Compared:
+    if check is Check.METRICS:
+        exact = capabilities.exact_metric_names
+        return compared_metrics(prediction.metrics, capabilities, against=REFERENCE, exact_names=exact)
+    return Compared(check=check, against=REFERENCE, kinds=capabilities.commit_info if check is Check.LOG else None)
+
+
+def _has_result(prediction: Prediction, outcome: Outcome) -> bool:
+    return prediction.result_row is not None and outcome.result_row is not None
 
 
 def _has_feed(outcome: Outcome, capabilities: Capabilities) -> bool:

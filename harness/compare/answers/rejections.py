@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.answers.comparison import REFERENCE, Comparison, mismatch, one_line
-from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.harness.verdict import Check, Compared, Mismatch
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Capabilities
@@ -26,18 +27,22 @@ def compare_rejection(wanted: Rejection, found: Rejection, *, capabilities: Capa
     allowed = [wanted.error_class, *sorted(wanted.other_classes - {wanted.error_class})]
     mismatches: list[Mismatch] = []
     unsupported: list[Check] = []
+    compared = Compared(check=Check.ERROR, against=REFERENCE)
     if found.error_class.startswith(BREAKDOWNS):
         lines = (f"reference: {' or '.join(allowed)}", f"engine: {found.error_class}", f"  {one_line(found.message)}")
         mismatches.append(mismatch(Check.ERROR, REFERENCE, "breakdown", *lines))
     elif not capabilities.error_class:
         unsupported.append(Check.ERROR)
+        compared = replace(compared, kinds=frozenset({"breakdown"}))  # it may have failed for another reason
     elif not any(same_error_class(error_class, found.error_class) for error_class in allowed):
         text = " or ".join(allowed)
         lines = (f"reference: {text}", f"engine: {found.error_class}", f"  {one_line(found.message)}")
         mismatches.append(mismatch(Check.ERROR, REFERENCE, "error_class", *lines))
     unchanged = check_unchanged(found, against=REFERENCE)
     return Comparison(
-        mismatches=(*mismatches, *unchanged.mismatches), unsupported=(*unsupported, *unchanged.unsupported)
+        mismatches=(*mismatches, *unchanged.mismatches),
+        compared=(compared, *unchanged.compared),
+        unsupported=(*unsupported, *unchanged.unsupported),
     )
 
 
@@ -45,10 +50,12 @@ def check_unchanged(found: Rejection, *, against: str) -> Comparison:
     """Require that a failed merge left the table as it was (P-30)."""
     if found.unchanged is None:
         return Comparison(unsupported=(Check.UNCHANGED,))
+    compared = (Compared(check=Check.UNCHANGED, against=against),)
     if found.unchanged:
-        return Comparison()
+        return Comparison(compared=compared)
     lines = (f"the merge failed with {found.error_class}, but the table is not as it was before",)
-    return Comparison(mismatches=(mismatch(Check.UNCHANGED, against, "changed_after_error", *lines),))
+    broken = mismatch(Check.UNCHANGED, against, "changed_after_error", *lines)
+    return Comparison(mismatches=(broken,), compared=compared)
 
 
 def same_error_class(left: str, right: str) -> bool:

@@ -6,21 +6,22 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.invariants import invariant_mismatches
+from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
 from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.oracles.reference_oracle import adapter_fault
+from mergecheck.harness.oracles.relations.relation import ROW_METRICS
 from mergecheck.harness.oracles.relations.shape import action_of, kind_of
 from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
 from mergecheck.harness.oracles.relations.tables import TABLE_RELATIONS
-from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.harness.verdict import CaseReport, Check, Compared, Verdict
 from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine
@@ -69,7 +70,7 @@ def check_relations(
         if any(column.identity is not None for column in case.target.schema.columns):
             reason = "no relation is about values that a table generates"
             return _report(case, engine, started, Verdict.UNSUPPORTED, reason=reason, result=result)
-        mismatches, num_applied = _judged(case, engine, result, relations, run)
+        mismatches, applied = _judged(case, engine, result, relations, run)
     except EngineDownError as error:
         report = _report(case, engine, started, Verdict.ENGINE_ERROR, reason=str(error))
         return replace(report, is_lost=isinstance(error, EngineLateError))
@@ -77,11 +78,13 @@ def check_relations(
         raise
     except BaseException as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
         return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=adapter_fault(error))
+    compared = tuple(_compared(result, applied, engine))
     if mismatches:
-        return _report(case, engine, started, Verdict.MISMATCH, result=result, mismatches=mismatches)
-    if not num_applied:
+        report = _report(case, engine, started, Verdict.MISMATCH, result=result, mismatches=mismatches)
+        return replace(report, compared=compared)
+    if not applied:
         return _report(case, engine, started, Verdict.UNSUPPORTED, reason="no relation applies", result=result)
-    return _report(case, engine, started, Verdict.AGREE, result=result)
+    return replace(_report(case, engine, started, Verdict.AGREE, result=result), compared=compared)
 
 
 def _judged(
@@ -90,17 +93,32 @@ def _judged(
     outcome: Outcome,
     relations: Sequence[Relation],
     run: Callable[[Case], EngineResult],
-) -> tuple[tuple[Mismatch, ...], int]:
+) -> tuple[tuple[Mismatch, ...], list[Relation]]:
     present = _facts(case, outcome).clauses_present
     if engine.capabilities.rows and (broken := invariant_mismatches(case, outcome, present)):
-        return broken, 1
-    num_applied = 0
+        return broken, []
+    applied: list[Relation] = []
     for relation in relations:
         found = relation.check(case, outcome, run)
+        if found is None:
+            continue
+        applied.append(relation)
         if found:
-            return found, num_applied + 1
-        num_applied += found is not None
-    return (), num_applied
+            return found, applied
+    return (), applied
+
+
+def _compared(outcome: Outcome, applied: Sequence[Relation], engine: Engine) -> Iterator[Compared]:
+    """Say what the relations that were tried would have found, and the invariants."""
+    if engine.capabilities.rows:
+        yield from laws_compared(outcome)
+    shown = [Check.ERROR, Check.SCHEMA, Check.ROWS, Check.METRICS]
+    shown += [Check.CDF] if outcome.cdf is not None else []
+    shown += [Check.COMMIT] if outcome.committed is not None else []
+    metrics = frozenset(ROW_METRICS) & outcome.metrics.keys()
+    for relation in applied:
+        for check in shown:
+            yield Compared(check=check, against=relation.name, kinds=metrics if check is Check.METRICS else None)
 
 
 def _facts(case: Case, outcome: Outcome) -> Facts:

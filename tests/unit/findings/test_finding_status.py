@@ -12,10 +12,10 @@ from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.findings.corpus import saved_case
 from mergecheck.harness.findings.finding_status import CheckStatus, FindingStatus, compare
 from mergecheck.harness.findings.origin import Origin, case_text, json_text, origin_of
-from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.harness.verdict import CaseReport, Check, Compared, Mismatch, Verdict
 from mergecheck.reference.case.model import Case, Target
 from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.outcome import Outcome, Reference, Unsupported
+from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
 
 SCHEMA = parse_schema("id BIGINT")
@@ -25,6 +25,19 @@ FEED = Mismatch(check=Check.CDF, against="reference", kind="missing_rows", lines
 FILES = Mismatch(check=Check.FILES, against="itself", kind="P-11", lines=("512 bytes",))
 ERROR = Mismatch(check=Check.ERROR, against="reference", kind="spurious_error", lines=("X",))
 RELATION = Mismatch(check=Check.ROWS, against="P-16-files", kind="extra_rows", lines=("extra (1)",))
+COPIED = Mismatch(
+    check=Check.METRICS, against="reference", kind="numTargetRowsCopied", lines=("reference 1, engine 2",)
+)
+COUNTS = Mismatch(
+    check=Check.METRICS,
+    against="itself",
+    kind="P-6",
+    lines=("numOutputRows 3, but it is the sum of", "numTargetRowsX 1"),
+)
+NO_ERROR = Mismatch(check=Check.ERROR, against="reference", kind="no_error", lines=("X",))
+EVERYTHING = tuple(Compared(check=check, against=against) for check in Check for against in ("reference", "itself"))
+REFUSAL = Rejection(error_class="X", message="x", unchanged=True)
+REFUSED = (Compared(check=Check.ERROR, against="reference"),)
 
 
 def report(*mismatches: Mismatch, verdict: Verdict | None = None) -> CaseReport:
@@ -36,7 +49,24 @@ def report(*mismatches: Mismatch, verdict: Verdict | None = None) -> CaseReport:
         reference=Reference(answer=Unsupported("not looked at")),
         result=Outcome(schema=SCHEMA, rows=()),
         mismatches=mismatches,
+        compared=EVERYTHING,
     )
+
+
+COUNTED = {"numOutputRows": 1, "numTargetRowsX": 1, "numTargetRowsUpdated": 0}
+
+
+def without(check: Check, *, but: str = "", found: tuple[Mismatch, ...] = ()) -> CaseReport:
+    """Say that an observable was not compared, or only one kind of it."""
+    compared = tuple(made for made in EVERYTHING if made.check is not check)
+    if but:
+        compared = (*compared, Compared(check=check, against="reference", kinds=frozenset({but})))
+    return replace(report(*found), compared=compared)
+
+
+def refused() -> CaseReport:
+    """Both sides refuse the merge."""
+    return replace(report(verdict=Verdict.BOTH_REJECTED), result=REFUSAL, compared=REFUSED)
 
 
 def origin(*mismatches: Mismatch) -> Origin:
@@ -63,7 +93,18 @@ def test_the_origin_names_the_release_that_was_started() -> None:
         ((ERROR,), report(ERROR), FindingStatus.STILL_FAILS),
         ((ROWS,), report(verdict=Verdict.ENGINE_ERROR), FindingStatus.NOW_ERRORS),
         ((ROWS,), report(verdict=Verdict.UNSUPPORTED), FindingStatus.NOT_CHECKED),
-        ((FEED,), replace(report(), unsupported_checks=(Check.CDF,)), FindingStatus.NOT_CHECKED),
+        ((FEED,), without(Check.CDF), FindingStatus.NOT_CHECKED),
+        ((COPIED,), without(Check.METRICS), FindingStatus.NOT_CHECKED),
+        ((COPIED,), without(Check.METRICS, but="numTargetRowsCopied"), FindingStatus.FIXED),
+        ((COPIED,), without(Check.METRICS, but="numTargetRowsUpdated"), FindingStatus.NOT_CHECKED),
+        ((COUNTS,), report(), FindingStatus.NOT_CHECKED),
+        ((COUNTS,), replace(report(), result=Outcome(schema=SCHEMA, rows=(), metrics=COUNTED)), FindingStatus.FIXED),
+        ((ROWS, COPIED), without(Check.METRICS), FindingStatus.NOT_CHECKED),
+        ((ROWS, COPIED), without(Check.METRICS, found=(ROWS,)), FindingStatus.STILL_FAILS),
+        ((ROWS,), refused(), FindingStatus.NOT_CHECKED),
+        ((NO_ERROR, COUNTS), refused(), FindingStatus.FIXED),
+        ((replace(ROWS, against="expect"),), report(), FindingStatus.NOT_CHECKED),
+        ((replace(ROWS, against="base"),), report(), FindingStatus.NOT_CHECKED),
         ((ROWS,), report(ROWS, replace(ROWS, against="expect")), FindingStatus.STILL_FAILS),
     ],
 )
@@ -85,8 +126,11 @@ def test_a_partial_fix_is_told_check_by_check() -> None:
 def test_what_no_oracle_of_the_run_tries_is_not_fixed() -> None:
     """A relation that was not tried says nothing."""
     found = origin(RELATION)
-    assert compare(report(), found).status is FindingStatus.FIXED
-    assert compare(report(), found, is_tried=lambda name: name == "reference").status is FindingStatus.NOT_CHECKED
+    tried = (*EVERYTHING, Compared(check=Check.ROWS, against="P-16-files"))
+    assert compare(replace(report(), compared=tried), found).status is FindingStatus.FIXED
+    not_tried = compare(report(), found)
+    assert not_tried.status is FindingStatus.NOT_CHECKED
+    assert "--oracle metamorphic" in not_tried.reasons[Check.ROWS]
 
 
 def test_the_origin_is_read_as_it_was_written() -> None:

@@ -26,10 +26,15 @@ def compare(*, old: Path, new: Path, as_json: bool) -> int:
     only_errors = all(problem.endswith(": engine_error") for problem in found.new)
     code = (ExitCode.ENGINE if only_errors else ExitCode.MISMATCH) if found.new else ExitCode.AGREE
     if as_json:
-        emit_json({"new": list(found.new), "gone": list(found.gone), "same": list(found.same), "exit_code": int(code)})
+        sorts = {"new": found.new, "gone": found.gone, "same": found.same}
+        sorts |= {"not_checked": found.not_checked} if found.not_checked else {}
+        emit_json({**{name: list(problems) for name, problems in sorts.items()}, "exit_code": int(code)})
         return code
     for word, problems in (("NEW", found.new), ("GONE", found.gone), ("SAME", found.same)):
         for problem in problems:
             show(f"{word:<5} {printable(problem)}")
-    show(f"{len(found.new)} new, {len(found.gone)} gone, {len(found.same)} the same")
+    for problem in found.not_checked:
+        show(f"NOT CHECKED {printable(problem)}")
+    unseen = f", {len(found.not_checked)} not checked" if found.not_checked else ""
+    show(f"{len(found.new)} new, {len(found.gone)} gone, {len(found.same)} the same{unseen}")
     return code
