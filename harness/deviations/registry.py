@@ -181,6 +181,10 @@ class Deviations:
         """Return the entries about an engine whose review date has passed."""
         return tuple(entry for entry in self.of(engine) if entry.review < today)
 
+    def link(self, deviation_id: str) -> str:
+        """Return where more is told of an entry."""
+        return next((entry.link for entry in self.entries if entry.id == deviation_id), "")
+
     def reason(self, deviation_id: str) -> str:
         """Return why an entry is there."""
         return next((entry.reason for entry in self.entries if entry.id == deviation_id), "")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.errors import ExitCode
     from mergecheck.harness.html_report.page import CaseView
     from mergecheck.harness.matrix.majority_vote import Vote
+    from mergecheck.harness.report.table_merge import OwnTables
     from mergecheck.harness.verdict import CaseReport
 
 MAX_VIEWS = 100
@@ -100,7 +101,14 @@ def replay_page(
     )
 
 
-def run_page(checked: Sequence[ShownCase], *, votes: Sequence[Vote], deviations: Deviations, code: ExitCode) -> Page:
+def run_page(
+    checked: Sequence[ShownCase],
+    *,
+    votes: Sequence[Vote],
+    deviations: Deviations,
+    code: ExitCode,
+    facts: Sequence[Fact] = (),
+) -> Page:
     """Show one case on one or several engines.
 
     Args:
@@ -108,6 +116,7 @@ def run_page(checked: Sequence[ShownCase], *, votes: Sequence[Vote], deviations:
         votes: who stands where; empty for fewer than three parties.
         deviations: what is known of the engines.
         code: the exit code.
+        facts: where the case comes from.
     """
     reports = [one.report for one in checked]
     engines = ", ".join(f"{report.engine} {report.engine_version}".rstrip() for report in reports)
@@ -116,7 +125,7 @@ def run_page(checked: Sequence[ShownCase], *, votes: Sequence[Vote], deviations:
         verb="run",
         subject=engines,
         verdict=ended(code, f"Case {reports[0].case.id}. {told}."),
-        facts=(Fact(name="Engines" if len(reports) > 1 else "Engine", text=engines),),
+        facts=(Fact(name="Engines" if len(reports) > 1 else "Engine", text=engines), *facts),
         doubts=Part(notes=tuple(_doubts(reports))),
         findings=Part(
             tables=(_parties(votes),) if votes else (),
@@ -128,25 +137,12 @@ def run_page(checked: Sequence[ShownCase], *, votes: Sequence[Vote], deviations:
     )
 
 
-def real_page(report: CaseReport, *, lines: Sequence[str], facts: Sequence[Fact], code: ExitCode) -> Page:
-    """Show a merge of the user's own tables, of which no rows but the first changes are shown.
-
-    Args:
-        report: the check.
-        lines: what the terminal shows.
-        facts: the tables.
-        code: the exit code.
-    """
-    named = f"{report.engine} {report.engine_version}".rstrip()
-    return Page(
-        verb="run",
-        subject=named,
-        verdict=ended(code, f"Merge of your tables on {named}: {verdict_word(report).lower()}."),
-        facts=(Fact(name="Engine", text=named), *facts),
-        doubts=Part(notes=tuple(_doubts([report]))),
-        findings=Part(empty="Nothing to show.", notes=(), texts=tuple(lines)),
-        coverage=_coverage([report]),
-        time=_time([report]),
+def own_facts(own: OwnTables) -> tuple[Fact, ...]:
+    """Name the user's own tables, and the command that checks their merge again."""
+    return (
+        Fact(name="Target", text=str(own.target), is_code=True),
+        Fact(name="Source", text=str(own.source), is_code=True),
+        Fact(name="Reproduce", text=own.command, is_code=True),
     )
 
 

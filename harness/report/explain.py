@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.report.mismatch import check_name, difference_lines, explanation_lines, headline
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
+from mergecheck.harness.report.table_merge import changes_of
 from mergecheck.harness.verdict import Check
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mergecheck.harness.report.table_merge import OwnTables
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.case.model import Case, Row
     from mergecheck.reference.outcome import Bound
     from mergecheck.reference.types.data_types import Schema
 
@@ -25,27 +27,29 @@ _TEXT_WIDTH = 84
 _LABEL_WIDTH = 11
 
 
-def explain_lines(report: CaseReport, *, readings: Sequence[str] = ()) -> list[str]:
+def explain_lines(report: CaseReport, *, readings: Sequence[str] = (), own: OwnTables | None = None) -> list[str]:
     """Explain one case for a person.
 
     Args:
         report: the check of the case.
         readings: what the engine's result implies.
+        own: the user's tables, if the case was made of them.
     """
     case = report.case
     lines = [headline(report)]
     lines += [f"  {printable(report.reason)}"] if report.reason else []
-    lines += ["", *_indented(table_lines(case)), *_indented(settings_lines(case))]
+    tables = table_lines(case) if own is None else own.lines(case)
+    lines += ["", *_indented(tables), *_indented(settings_lines(case))]
     lines += ["", *_indented(statement_lines(case.sql)), ""]
-    lines += ["engine", *_indented(answer_lines(report.result, before=case.target.schema))]
-    lines += ["reference", *_indented(answer_lines(report.reference.answer, before=case.target.schema))]
+    lines += ["engine", *_indented(_answer(report.result, case, own))]
+    lines += ["reference", *_indented(_answer(report.reference.answer, case, own))]
     if report.reference.asked:
         lines += ["values from Spark", *(f"  {printable(' '.join(text.split()))}" for text in report.reference.asked)]
     if report.unknown_columns:
         columns = ", ".join(printable(name) for name in report.unknown_columns)
         lines += ["values that nobody can know", f"  in {columns}: of the right form, and no two of them alike"]
     if report.reference.alternative is not None:
-        other = answer_lines(report.reference.alternative, before=case.target.schema)
+        other = _answer(report.reference.alternative, case, own)
         lines += ["reference, other answer allowed", *_indented(other)]
     if report.mismatches:
         lines += ["differences", *_indented(difference_lines(report, max_lines=MAX_DIFFERENCE_LINES))]
@@ -53,6 +57,8 @@ def explain_lines(report: CaseReport, *, readings: Sequence[str] = ()) -> list[s
     if report.unsupported_checks:
         missing = [line for check in report.unsupported_checks for line in _not_checked(report, check)]
         lines += ["not checked", *_indented(missing)]
+    if own is not None:
+        lines += ["", *own.reproduce_lines(report)]
     return [line.rstrip() for line in lines]
 
 
@@ -66,6 +72,27 @@ def _not_checked(report: CaseReport, check: Check) -> list[str]:
         }
         lines += textwrap.wrap(", ".join(name + reason for name, reason in named.items()), _TEXT_WIDTH)
     return _labelled(check_name(check), lines or [""])
+
+
+def _answer(
+    answer: Outcome | Prediction | Rejection | Unsupported | None, case: Case, own: OwnTables | None
+) -> list[str]:
+    lines = answer_lines(answer, before=case.target.schema)
+    if own is None or not isinstance(answer, Outcome | Prediction):
+        return lines
+    changes = changes_of(case, answer)
+    counts = ", ".join(f"{count} {name}" for name, count in changes.counts.items() if count) or "none"
+    total = sum(changes.counts.values())
+    texts = [
+        f"{counts} ({changes.origin})",
+        *(change_lines(changes.first, answer.schema, total=total) if total else ()),
+    ]
+    return [
+        *_labelled("schema", schema_lines(case.target.schema, answer.schema)),
+        *_labelled("rows", [f"{len(case.target.rows)} before, {len(answer.rows)} after"]),
+        *_labelled("changes", texts),
+        *_end_lines(answer),
+    ]
 
 
 def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, *, before: Schema) -> list[str]:
@@ -88,10 +115,13 @@ def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, 
     lines = _labelled("schema", schema_lines(before, answer.schema)) + _rows("rows", answer.rows, answer.schema)
     if answer.cdf is not None:
         lines += _labelled("changes", change_lines(answer.cdf[:MAX_ROWS], answer.schema, total=len(answer.cdf)))
+    return [*lines, *_end_lines(answer)]
+
+
+def _end_lines(answer: Outcome | Prediction) -> list[str]:
     path = [f"path {answer.path.value}"] if answer.path is not None else []
     commit = [] if answer.committed is None else ["committed" if answer.committed else "nothing to commit"]
     return [
-        *lines,
         *_labelled("metrics", metric_lines(answer.metrics)),
         *([f"{'run':<{_LABEL_WIDTH}}{', '.join(path + commit)}"] if path or commit else []),
     ]

@@ -1,4 +1,4 @@
-"""What a merge did to a real table: counts, the first changes, metrics and the verdict; never the whole table."""
+"""A merge of the user's own tables: what a report shows in place of whole tables, and how to see it again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.core.formatting import counted
-from mergecheck.harness.report.explain import change_lines, metric_lines, schema_lines
-from mergecheck.harness.report.json import metrics_json, mismatches_json
-from mergecheck.harness.report.mismatch import difference_lines, headline
-from mergecheck.harness.report.render import printable, statement_lines
+from mergecheck.harness.report.json import metrics_json, run_json
+from mergecheck.harness.report.mismatch import reproduce_lines
+from mergecheck.harness.report.render import printable
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.case.values import encode_row
-from mergecheck.reference.outcome import Outcome, Rejection
+from mergecheck.reference.outcome import Outcome, Prediction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +42,8 @@ class Changes:
     first: tuple[Row, ...]
 
 
-def changes_of(case: Case, outcome: Outcome) -> Changes:
-    """Read the changes off an outcome."""
+def changes_of(case: Case, outcome: Outcome | Prediction) -> Changes:
+    """Read the changes off an answer."""
     if outcome.cdf is not None:
         by_type = Counter(str(row[-1]) for row in outcome.cdf)
         return Changes(origin=CHANGE_FEED, counts=dict(by_type), first=outcome.cdf[:MAX_CHANGES])
@@ -57,69 +56,60 @@ def changes_of(case: Case, outcome: Outcome) -> Changes:
     return Changes(origin=ROW_DIFFERENCE, counts=counts, first=tuple(rows[:MAX_CHANGES]))
 
 
-def real_lines(report: CaseReport, *, target: Path, source: Path) -> list[str]:
-    """Show the run for a person."""
-    case = report.case
-    num_source = len(case.source.rows) if case.source is not None else 0
-    rows = counted(len(case.target.rows), "row")
-    lines = [headline(report)]
-    lines += [f"  {printable(report.reason)}"] if report.reason else []
-    lines += [
-        "",
-        f"  target  {target}: {rows} in {counted(len(case.target.files), 'file')}; merged on a copy",
-        f"  source  {source}: {counted(num_source, 'row')}",
-        "",
-        *(f"  {line}" for line in statement_lines(case.sql)),
-        "",
-    ]
-    if isinstance(report.result, Rejection):
-        lines += [f"rejected   {printable(report.result.error_class)}: {printable(report.result.message)}"]
-    if isinstance(report.result, Outcome):
-        lines += _outcome_lines(case, report.result)
-    if report.mismatches:
-        lines += ["differences", *(f"  {line}" for line in difference_lines(report))]
-    return lines
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTables:
+    """Tables of the user's own that a report is about; it shows counts and the first changes, never the whole tables.
+
+    Attributes:
+        target: as it was given. source: the same.
+        command: what checks this merge again.
+        saved: the case file that holds both tables; None if there is none.
+    """
+
+    target: Path
+    source: Path
+    command: str
+    saved: Path | None = None
+
+    def lines(self, case: Case) -> list[str]:
+        """Show how large the tables are, and where."""
+        num_source = len(case.source.rows) if case.source is not None else 0
+        rows = f"{counted(len(case.target.rows), 'row')} in {counted(len(case.target.files), 'file')}"
+        return [
+            f"target  {printable(str(self.target))}: {rows}; merged on a copy",
+            f"source  {printable(str(self.source))}: {counted(num_source, 'row')}",
+        ]
+
+    def reproduce_lines(self, report: CaseReport) -> list[str]:
+        """Say how to check the merge again, and how to keep it as a case."""
+        if self.saved is not None:
+            return reproduce_lines(report, str(self.saved))
+        return [f"Reproduce:   {self.command}", "As a case:   the same with --save CASE.json, which holds all rows"]
 
 
-def real_json(report: CaseReport) -> dict[str, Any]:
-    """Write the run as JSON: like ``run --json``, with counts and the first changes in place of all rows."""
-    outcome: dict[str, Any] | None = None
-    if isinstance(report.result, Rejection):
-        outcome = {"error": {"class": report.result.error_class, "message": report.result.message}}
-    if isinstance(report.result, Outcome):
-        changes, schema = changes_of(report.case, report.result), change_schema(report.result.schema)
-        outcome = {
-            "num_rows": len(report.result.rows),
-            "schema": report.result.schema.ddl(),
-            "metrics": metrics_json(report.result),
-            "changes": {
-                "origin": changes.origin,
-                "counts": changes.counts,
-                "first": [encode_row(row, schema) for row in changes.first],
-            },
-        }
+def own_table_json(report: CaseReport, tables: OwnTables) -> dict[str, Any]:
+    """Write the run as ``run --json`` does, with counts and the first changes in place of all rows."""
+    document = run_json(report)
+    for key, answer in (("outcome", report.result), ("reference", report.reference.answer)):
+        if isinstance(answer, Outcome | Prediction):
+            document[key] = _answer_json(report.case, answer)
+    if isinstance(report.reference.alternative, Prediction):
+        document["reference_alternative"] = _answer_json(report.case, report.reference.alternative)
+    return document | {"reproduce": tables.command, "saved": None if tables.saved is None else str(tables.saved)}
+
+
+def _answer_json(case: Case, answer: Outcome | Prediction) -> dict[str, Any]:
+    changes, schema = changes_of(case, answer), change_schema(answer.schema)
     return {
-        "id": report.case.id,
-        "engine": report.engine,
-        "engine_version": report.engine_version,
-        "verdict": report.verdict.value,
-        "outcome": outcome,
-        "mismatches": mismatches_json(report.mismatches),
-        "reason": report.reason,
+        "num_rows": len(answer.rows),
+        "schema": answer.schema.ddl(),
+        "metrics": metrics_json(answer),
+        "changes": {
+            "origin": changes.origin,
+            "counts": changes.counts,
+            "first": [encode_row(row, schema) for row in changes.first],
+        },
     }
-
-
-def _outcome_lines(case: Case, outcome: Outcome) -> list[str]:
-    changes = changes_of(case, outcome)
-    counts = ", ".join(f"{count} {name}" for name, count in changes.counts.items() if count) or "none"
-    lines = [f"rows       {len(case.target.rows)} before, {len(outcome.rows)} after"]
-    lines += [f"schema     {line}" for line in schema_lines(case.target.schema, outcome.schema)]
-    lines += [f"changes    {counts} ({changes.origin})"]
-    total = sum(changes.counts.values())
-    if total:
-        lines += [f"           {line}" for line in change_lines(changes.first, outcome.schema, total=total)]
-    texts = metric_lines(outcome.metrics)
-    return lines + [f"{'metrics' if i == 0 else '':<11}{text}" for i, text in enumerate(texts)]
 
 
 def _as_it_is(row: Row) -> Row:

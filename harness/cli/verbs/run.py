@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,22 +27,26 @@ from mergecheck.harness.cli.options import (
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
+from mergecheck.harness.cli.verbs.saved.one_saved import write_case
 from mergecheck.harness.core.formatting import LINE_WIDTH
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
-from mergecheck.harness.errors import ExitCode
-from mergecheck.harness.html_report.page import Fact
-from mergecheck.harness.html_report.saved_cases import ShownCase, real_page, run_page
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.origin import case_text, origin_of
+from mergecheck.harness.html_report.saved_cases import ShownCase, own_facts, run_page
 from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, silent_lines, votes
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
-from mergecheck.harness.report.table_merge import real_json, real_lines
+from mergecheck.harness.report.table_merge import OwnTables, own_table_json
 from mergecheck.harness.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Expressions, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.harness.core.rerun import Rerun
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.matrix.majority_vote import Vote
@@ -49,6 +54,9 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
 
     Checked = tuple[CaseReport, Capabilities, tuple[str, ...]]
+
+MAX_SAVED_ROWS = 10_000
+"""A case file is read, compared and shown whole."""
 
 EXIT_CODES = {
     Verdict.AGREE: ExitCode.AGREE,
@@ -80,6 +88,13 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
     help="Source rows: a .parquet or .csv file, or a Delta table.",
 )
 @click.option("--sql", metavar="MERGE", help="The statement; it must call the tables target and source.")
+@click.option(
+    "--save",
+    "saved",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="CASE.json",
+    help="Keep your own tables and the statement as a case file; it holds all their rows.",
+)
 @case_timeout_option
 @check_option
 @expressions_option
@@ -96,6 +111,7 @@ def run(
     target: Path | None,
     source: Path | None,
     sql: str | None,
+    saved: Path | None,
     case_seconds: float,
     check_names: tuple[str, ...],
     expressions_name: str,
@@ -110,32 +126,45 @@ def run(
     CASE is a case file, the id of a finding, or - for standard input. Instead of CASE, --target, --source and --sql
     check a merge of your own tables, on a copy.
     """
-    real = [option for option in (target, source, sql) if option is not None]
-    if case is not None and real:
+    given = [option for option in (target, source, sql) if option is not None]
+    if case is not None and given:
         raise click.UsageError("give either CASE or --target, --source and --sql")
-    how = _How(Expressions(expressions_name), TimeLimit(seconds=case_seconds), checks_named(check_names))
+    tables = None
     if target is not None and source is not None and sql is not None:
-        if len(engine_names) > 1:
-            raise click.UsageError("your own tables are merged by one engine at a time: give --engine once")
-        given = RealInput(target=target, source=source, sql=sql)
-        return _run_real(engine_names[0], how, given, trust=trust, html_file=html_file, as_json=as_json)
-    if case is None:
+        tables = RealInput(target=target, source=source, sql=sql)
+    if case is None and tables is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
+    if saved is not None and tables is None:
+        raise click.UsageError("--save keeps your own tables as a case: give it with --target, --source and --sql")
+    how = _How(Expressions(expressions_name), TimeLimit(seconds=case_seconds), checks_named(check_names))
     deviations = known_deviations(deviation_files, none=no_deviations)
-    checked = _check_all(one_case(case, case_id, trust=trust, verb="run"), engine_names, how, deviations)
+    with contextlib.ExitStack() as stack:
+        if tables is None:
+            checked_case = one_case(case or "", case_id, trust=trust, verb="run")
+        else:
+            checked_case = stack.enter_context(_own_case(tables, saved, trust=trust))
+        checked = _check_all(checked_case, engine_names, how, deviations)
     reports, found = [report for report, _, _ in checked], _votes(checked)
+    own: OwnTables | None = None
+    where: Path | str | None = None if case == STANDARD_INPUT else case
+    if tables is not None:
+        if saved is not None:
+            write_case(saved, case_text(checked_case, origin_of(reports[0], found_by="run", engine=engine_names[0])))
+        command = _command(tables, engine_names, reports[0].rerun, deviation_files) + (" --trust" if trust else "")
+        own, where = OwnTables(target=tables.target, source=tables.source, command=command, saved=saved), saved
+    documents = [run_json(report) if own is None else own_table_json(report, own) for report in reports]
     if as_json and len(reports) == 1:
-        emit_json(run_json(reports[0]))
+        emit_json(documents[0])
     elif as_json:
-        emit_json({"engines": [run_json(report) for report in reports], "majority_vote": odd_json(found)})
+        emit_json({"engines": documents, "majority_vote": odd_json(found)})
     else:
-        _print_result(checked, found, deviations)
+        _print_result(checked, found, deviations, own)
     # a mismatch outweighs an engine that failed, and that outweighs a case that could not be checked
     code = max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
     if html_file is not None:
-        where = None if case == STANDARD_INPUT else case
         cases = [ShownCase(report=report, where=where, readings=readings) for report, _, readings in checked]
-        write_html(html_file, run_page(cases, votes=found, deviations=deviations, code=code))
+        facts = () if own is None else own_facts(own)
+        write_html(html_file, run_page(cases, votes=found, deviations=deviations, code=code, facts=facts))
     return code
 
 
@@ -148,39 +177,47 @@ def _votes(checked: list[Checked]) -> tuple[Vote, ...]:
     return votes(reports, capabilities, min_parties=2)
 
 
-def _print_result(checked: list[Checked], found: tuple[Vote, ...], deviations: Deviations) -> None:
+def _print_result(
+    checked: list[Checked], found: tuple[Vote, ...], deviations: Deviations, own: OwnTables | None
+) -> None:
     for number, (report, _, readings) in enumerate(checked):
-        show(("\n" if number else "") + "\n".join(explain_lines(report, readings=readings)))
+        show(("\n" if number else "") + "\n".join(explain_lines(report, readings=readings, own=own)))
         for deviation in report.deviations:
             reason = f"DEVIATES {deviation}: {deviations.reason(deviation)}"
             show(textwrap.fill(reason, LINE_WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+            show(f"  {deviations.link(deviation)}")
     if len(checked) > 1:
         agree = ["all that answered agree"] if found else ["fewer than two answers"]
         lines = (odd_lines(found) or agree) + silent_lines([report for report, _, _ in checked])
         show("\n" + "\n".join(["parties", *(f"  {line}" for line in lines)]))
 
 
-def _run_real(
-    engine_name: str, how: _How, given: RealInput, *, trust: bool, html_file: Path | None, as_json: bool
-) -> int:
+@contextlib.contextmanager
+def _own_case(given: RealInput, saved: Path | None, *, trust: bool) -> Iterator[Case]:
+    """Make a case of the user's tables, which must stay as they are while it is checked."""
     with unchanged(given.target):
         case = build_case(given)
         if not trust:  # the log of a table has texts that engines evaluate, whoever wrote it
             require_harmless(case, f"--target {given.target}", own_statement=True)
-        report = _check(case, engine_name, how)
-    lines = real_lines(report, target=given.target, source=given.source)
-    if as_json:
-        emit_json(real_json(report))
-    else:
-        show("\n".join(lines))
-    code = EXIT_CODES[report.verdict]
-    if html_file is not None:
-        facts = (
-            Fact(name="Target", text=str(given.target), is_code=True),
-            Fact(name="Source", text=str(given.source), is_code=True),
-        )
-        write_html(html_file, real_page(report, lines=lines, facts=facts, code=code))
-    return code
+        num_rows = len(case.target.rows) + (0 if case.source is None else len(case.source.rows))
+        if saved is not None and saved.exists():
+            raise UserInputError(f"--save {saved}: the file is there already. Give another file, or remove it.")
+        if saved is not None and num_rows > MAX_SAVED_ROWS:
+            raise UserInputError(
+                f"--save {saved}: the tables have {num_rows:,} rows together, a case file takes {MAX_SAVED_ROWS:,}. "
+                "Leave --save out: the report has the command that checks the merge again. For a case file give tables "
+                "with fewer rows, such as those whose keys the differences name, or make a small case of the merge "
+                "after it has run: mergecheck import"
+            )
+        yield case
+
+
+def _command(given: RealInput, engine_names: tuple[str, ...], rerun: Rerun, files: tuple[Path, ...]) -> str:
+    """Write the command that checks the merge of these tables again."""
+    engines = "".join(f" --engine {shlex.quote(name)}" for name in engine_names)
+    known = "".join(f" --deviations {shlex.quote(str(path))}" for path in files)
+    tables = f"--target {shlex.quote(str(given.target))} --source {shlex.quote(str(given.source))}"
+    return f"mergecheck run{engines}{replace(rerun, engine='').flags()}{known} {tables} --sql {shlex.quote(given.sql)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +250,3 @@ def _check_all(case: Case, engine_names: tuple[str, ...], how: _How, deviations:
 def _checked(case: Case, checker: Checker) -> Checked:
     report = check_saved(case, checker)
     return report, checker.engine.capabilities, checker.readings(report)
-
-
-def _check(case: Case, engine_name: str, how: _How) -> CaseReport:
-    with open_engine(engine_name) as engine:
-        return how.checker(engine, engine_name).check_case(case)
