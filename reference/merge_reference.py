@@ -20,7 +20,7 @@ from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.asked.tables import TARGET_NAME, find_source, known_tables
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import Evaluation
-from mergecheck.reference.evaluation.failures import rejection_of
+from mergecheck.reference.evaluation.failures import TOO_LONG, interrupted_late, rejection_of
 from mergecheck.reference.evaluation.replay import unchanged_table
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.expressions.names import Relation, char_columns
@@ -86,6 +86,7 @@ class MergeReference:
         """
         with ExitStack() as stack:
             cursor = stack.enter_context(self._database.cursor())  # its temporary tables end with it
+            late = stack.enter_context(interrupted_late(cursor))
             asker = Asker()
             if self._evaluator is not None:
                 opened = stack.enter_context(self._evaluator.opened(known_tables(case), case.conf))
@@ -100,7 +101,9 @@ class MergeReference:
                 )
                 return run.reference()
             except UnsupportedByReferenceError as unsupported:
-                return Reference(answer=Unsupported(unsupported.reason), asked=tuple(asker.texts))
+                # an interrupted condition is like one that fails
+                reason = TOO_LONG if late.is_set() else unsupported.reason
+                return Reference(answer=Unsupported(reason), asked=tuple(asker.texts))
             except RecursionError:
                 return Reference(answer=Unsupported(_TOO_DEEP))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.reference.case.error_pattern import BadPatternError, require_pattern
 from mergecheck.reference.case.json_shape import require_column_names, require_object, require_text, require_text_map
+from mergecheck.reference.case.limits import check_case, check_document, check_schema
 from mergecheck.reference.case.model import Case, Expectation, Source, Target
 from mergecheck.reference.case.storage_file import layout_to_json, source_layout, target_layout
 from mergecheck.reference.case.text_file import read_text
@@ -63,6 +64,7 @@ def parse_document(text: str, *, where: str) -> dict[str, Any]:
     Raises:
         CaseFormatError: the text is no JSON object, or has a key twice.
     """
+    check_document(text, where)
     try:
         document = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -100,7 +102,7 @@ def _case(keys: dict[str, Any], where: str) -> Case:
     if not isinstance(keys.get(ORIGIN_KEY, {}), dict):
         raise CaseFormatError(f"{where}, {ORIGIN_KEY}: must be an object, given {keys[ORIGIN_KEY]!r:.80}")
     target = _target(keys["target"], f"{where}, target")
-    return Case(
+    case = Case(
         id=case_id,
         target=target,
         source=_source(keys["source"], f"{where}, source") if keys.get("source") is not None else None,
@@ -108,6 +110,8 @@ def _case(keys: dict[str, Any], where: str) -> Case:
         conf=require_text_map(keys.get("conf", {}), f"{where}, conf"),
         expect=_expectation(keys["expect"], target, f"{where}, expect") if "expect" in keys else None,
     )
+    check_case(case, where)
+    return case
 
 
 def case_to_json(case: Case) -> dict[str, Any]:
@@ -163,9 +167,11 @@ def _schema(value: object, where: str) -> Schema:
     if not isinstance(value, str):
         raise CaseFormatError(f"{where}: must be a schema such as 'id BIGINT, v STRING', given {value!r:.80}")
     try:
-        return parse_schema(value)
+        schema = parse_schema(value)
     except CaseFormatError as error:
         raise CaseFormatError(f"{where}: {error}") from error
+    check_schema(schema, where)
+    return schema
 
 
 def _rows(value: object, schema: Schema, where: str) -> tuple[Row, ...]:

@@ -79,8 +79,11 @@ class Relation:
 
     def places(self, name: str, *, case_sensitive: bool) -> list[int]:
         """List the numbers of the columns of a name, by the session's case rule."""
-        columns = self.schema.columns
-        return [i for i, column in enumerate(columns) if _same(column.name, name, case_sensitive=case_sensitive)]
+        names = self.schema.names
+        if case_sensitive:
+            return [i for i, own in enumerate(names) if own == name]
+        wanted = name.lower()
+        return [i for i, own in enumerate(names) if own.lower() == wanted]
 
     def read(self, index: int) -> Typed:
         """Give a column as a merge reads it from a file."""

@@ -20,12 +20,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Tree:
-    """What a rule has read: tokens and trees of other rules, in the order of the text."""
+    """What a rule has read."""
 
     rule: str
-    parts: tuple[Part, ...]
+    read: _Read
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Tokens and trees of other rules, in the order of the text."""
+        parts: list[Part] = []
+        waiting: list[_Read] = [self.read]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, tuple):
+                waiting += reversed(part)
+            else:
+                parts.append(part)
+        return tuple(parts)
 
     def trees(self, *rules: str) -> tuple[Tree, ...]:
         """Give the parts that one of the rules has read."""
@@ -47,8 +60,10 @@ class Tree:
 
 
 Part: TypeAlias = Token | Tree
-_Ends: TypeAlias = list[tuple[int, tuple[Part, ...]]]
-_FirstWays: TypeAlias = dict[int, tuple[Part, ...]]  # for each end the first way of reading up to it
+_Read: TypeAlias = "Part | tuple[_Read, ...]"
+"""What was read, pair by pair: a list of n members has n ends, and n copies of it would take n * n steps."""
+_Ends: TypeAlias = list[tuple[int, _Read]]
+_FirstWays: TypeAlias = dict[int, _Read]  # for each end the first way of reading up to it
 
 _EMPTY = ""  # among the beginnings of what may read nothing
 
@@ -87,8 +102,7 @@ class Grammar:
     def read(self, rule: str, tokens: tuple[Token, ...]) -> Tree | int:
         """Read all tokens by a rule; give the tree, or the place of the first token that nothing can read."""
         run = _Run(tokens)
-        for end, parts in self.rules[rule].read(run, 0):
-            tree = parts[0]
+        for end, tree in self.rules[rule].read(run, 0):
             if end == len(tokens) - 1 and isinstance(tree, Tree):
                 return tree
         return run.furthest
@@ -165,7 +179,7 @@ class _Rule(_Reader):
     def read(self, run: _Run, at: int) -> _Ends:
         found = run.known.get((self._name, at))
         if found is None:
-            found = [(end, (Tree(self._name, parts),)) for end, parts in self._body.read(run, at)]
+            found = [(end, Tree(self._name, parts)) for end, parts in self._body.read(run, at)]
             run.known[self._name, at] = found
         return found
 
@@ -212,7 +226,7 @@ class _Token(_Reader):
         if not self.may_begin(token):
             return []
         run.furthest = max(run.furthest, at + 1)
-        return [(at + 1, (token,))]
+        return [(at + 1, token)]
 
 
 class _AnyOf(_Reader):
@@ -243,7 +257,7 @@ class _AllOf(_Reader):
             ends: _FirstWays = {}
             for middle, before in found:
                 for end, more in part.read(run, middle):
-                    ends.setdefault(end, before + more)
+                    ends.setdefault(end, (before, more))
             if not ends:
                 return []
             found = list(ends.items())
@@ -270,14 +284,14 @@ class _Many(_Reader):
             return [(at, ())]
         ends: _FirstWays = {}
         seen = {at}
-        ways: list[tuple[int, tuple[Part, ...], Iterator[tuple[int, tuple[Part, ...]]]]]
+        ways: list[tuple[int, _Read, Iterator[tuple[int, _Read]]]]
         ways = [(at, (), iter(self._part.read(run, at)))]
         while ways:  # a stack of its own: a list may have more members than Python calls within calls
             place, before, options = ways[-1]
             for middle, more in options:
                 if middle not in seen:  # whatever follows it has been read otherwise
                     seen.add(middle)
-                    ways.append((middle, before + more, iter(self._part.read(run, middle))))
+                    ways.append((middle, (before, more), iter(self._part.read(run, middle))))
                     break
             else:
                 ends[place] = before
