@@ -75,6 +75,21 @@ def action_faults(actions: Sequence[Action], known: Iterable[Action], *, maps_co
         yield from (f"cdc of {path}, which is not in {_CHANGES} (R-703)" for path in outside)
 
 
+def require_types(actions: Sequence[Action]) -> None:
+    """Refuse a commit in which a value of a field is of another type than Delta's protocol has: nobody can read it.
+
+    Raises:
+        ValueError: with the first such field.
+    """
+    for action in actions:
+        for kind, said in action.items():
+            if kind in _NEEDED:
+                if not isinstance(said, dict):
+                    raise ValueError(f"{kind} is {said!r}, which is no object")
+                for fault in _wrong_types(kind, said, {**_OPTIONAL[kind], **_NEEDED[kind]}):
+                    raise ValueError(fault)
+
+
 def _shape(action: Action) -> Iterator[str]:
     if len(action) != 1:
         yield f"a line of the commit has the actions {', '.join(action) or 'none'}, but it has one"
@@ -92,12 +107,14 @@ def _shape(action: Action) -> Iterator[str]:
 
 
 def _wrong_fields(what: str, said: Action, needed: _Fields, optional: _Fields) -> Iterator[str]:
-    for name, wanted in {**optional, **needed}.items():
+    yield from (f"{what} has no {name}" for name in needed if said.get(name) is None)
+    yield from _wrong_types(what, said, {**optional, **needed})
+
+
+def _wrong_types(what: str, said: Action, fields: _Fields) -> Iterator[str]:
+    for name, wanted in fields.items():
         value = said.get(name)
-        if value is None:
-            if name in needed:
-                yield f"{what} has no {name}"
-        elif type(value) is not wanted:  # true is no number
+        if value is not None and type(value) is not wanted:  # true is no number
             yield f"{what} has the {name} {value!r}, which is not {_WORDS[wanted]}"
     for name in ("partitionValues", "tags"):
         values = said.get(name)
@@ -134,7 +151,7 @@ def _repeated(actions: Sequence[Action]) -> Iterator[str]:
 
 def _file_faults(actions: Sequence[Action], known: Sequence[Action]) -> Iterator[str]:
     """Judge what actions say of files, if all have the fields that they need."""
-    live, times = {key_of(file) for file in known}, {file["path"]: file["modificationTime"] for file in known}
+    live, times = {key_of(file): file for file in known}, {file["path"]: file["modificationTime"] for file in known}
     committed = next((action["commitInfo"].get("timestamp") for action in actions if "commitInfo" in action), None)
     ended = {action["remove"]["path"] for action in actions if "remove" in action}
     for action in actions:
@@ -148,6 +165,8 @@ def _file_faults(actions: Sequence[Action], known: Sequence[Action]) -> Iterator
                 yield f"remove of {file['path']} has partition values and a size, but extendedFileMetadata is false"
             if key_of(file) not in live:
                 yield f"remove of {file['path']}, with this vector no file of the table"
+            elif (said := file.get("deletionVector")) != (had := live[key_of(file)].get("deletionVector")):
+                yield f"remove of {file['path']} has the vector {said}, but its add had {had}"
             yield from _moment_faults(file, times.get(file["path"]), committed)
         if (file := action.get("add")) is not None:
             if not _YEAR_2000 < file["modificationTime"] < _YEAR_2200:

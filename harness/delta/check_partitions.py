@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NUMBER = r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?"
 _TIME = r"\d\d:\d\d:\d\d(\.\d{1,6})?"
-_YEAR = r"(\d{4}|[+-]\d{4,6})"
+_YEAR = r"(-?\d{4}|[+-]\d{5,6})"
 _SPELLINGS: Mapping[DataType, re.Pattern[str]] = {
     types.BOOLEAN: re.compile("true|false"),
     **dict.fromkeys(INTEGER_BITS, re.compile(r"0|-?[1-9]\d*")),
@@ -86,10 +86,11 @@ def _folder_faults(
     what: str, path: str, values: Mapping[str, str | None], columns: Mapping[str, DataType], time_zone: str
 ) -> Iterator[str]:
     """A folder need not name a value, but those that do in Hive's style, as Delta's, name that of the log."""
+    simplified = {_NOT_PLAIN.sub("_", escape(name)): name for name in columns}
     for folder in unquote(path).split("/")[:-1]:
         escaped, equals, said = folder.partition("=")
-        name = unquote(escaped)
-        if not equals or name not in columns:
+        name = unquote(escaped) if unquote(escaped) in columns else simplified.get(escaped)
+        if not equals or name is None:
             continue
         text, logged = None if said == HIVE_NULL else unquote(said), values.get(name)
         if not _is_same(text, logged, columns[name], time_zone) and not _is_simplified(said, logged or ""):
@@ -105,6 +106,8 @@ def _is_simplified(folder: str, text: str) -> bool:
 def _is_same(folder: str | None, logged: str | None, data_type: DataType, time_zone: str) -> bool:
     if not folder or not logged:
         return not folder and not logged
+    if data_type == types.BOOLEAN:
+        return folder.lower() == logged.lower()
     try:
         found, wanted = parse(folder, data_type), parse(logged, data_type)
         if data_type == types.TIMESTAMP and not folder.endswith("Z"):

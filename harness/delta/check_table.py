@@ -17,11 +17,12 @@ from mergecheck.harness.delta.check_form import WRITES_PARTITIONS, form_faults
 from mergecheck.harness.delta.check_partitions import partition_faults
 from mergecheck.harness.delta.check_statistics import lacking_statistics
 from mergecheck.harness.delta.parquet_schema import parquet_columns
-from mergecheck.harness.delta.read import live_files, read_actions, table_metadata
+from mergecheck.harness.delta.read import LiveFile, live_files, read_actions, table_metadata
 from mergecheck.harness.delta.second_reader import other_readers_faults
 from mergecheck.harness.delta.table_files import changed_files, leftovers
 from mergecheck.harness.delta.tables.column_names import maps_columns
 from mergecheck.harness.delta.tables.row_ids import stored_id_columns
+from mergecheck.harness.delta.tables.stored_rows import file_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,39 +73,36 @@ def _file_faults(path: Path, state: TableState, new: Sequence[Action]) -> Iterat
     """R-719: the form of each new file, and its rows as another reader sees them."""
     properties = table_metadata(path, state.version).get("configuration") or {}
     writes_partitions = properties.get(WRITES_PARTITIONS, "true").lower() == "true"
+    schema, partition_by = state.stored, state.stored_partition_by
     live = {file.add["path"]: file for file in state.files}
     database = duckdb.cursor()
-    for action in new:
-        file = action.get("add") or action["cdc"]
-        full = path / unquote(file["path"])
-        if any(key in (pq.read_metadata(full).metadata or {}) for key in _HYBRID_CALENDAR):
+    files = [action.get("add") or action["cdc"] for action in new]
+    full = [path / unquote(file["path"]) for file in files]
+    for action, file, name, columns in zip(new, files, full, parquet_columns(full, database), strict=True):
+        if any(key in (pq.read_metadata(name).metadata or {}) for key in _HYBRID_CALENDAR):
             yield f"{file['path']} has days of the hybrid calendar, which only Spark reads as such"
         faults = form_faults(
-            parquet_columns(full, database),
+            columns,
             state.schema_json,
-            without=() if writes_partitions else state.stored_partition_by,
+            without=() if writes_partitions else partition_by,
             maps_columns=maps_columns(properties),
             ids_of_rows=stored_id_columns(properties),
             has_changes="cdc" in action,
             may_have_changes=state.change_data_feed,
         )
         yield from (found := list(faults))
-        if not found and "add" in action and file.get("deletionVector") is None and file["path"] in live:
-            yield from other_readers_faults(
-                path,
-                live[file["path"]],
-                schema=state.stored,
-                partition_by=state.stored_partition_by,
-                database=database,
+        if not found and file.get("deletionVector") is None:
+            own = live.get(file["path"]) or LiveFile(
+                add=file, rows=file_rows(path, file, schema=schema, partition_by=partition_by)
             )
+            yield from other_readers_faults(path, own, schema=schema, partition_by=partition_by, database=database)
 
 
 def _statistics_faults(path: Path, state: TableState, new: Sequence[Action]) -> Iterator[str]:
     """R-722: the statistics of each new data file."""
     properties = table_metadata(path, state.version).get("configuration") or {}
     live = {file.add["path"]: file for file in state.files}
+    schema, partition_by = state.stored, state.stored_partition_by
     for action in new:
         if "add" in action and (file := live.get(action["add"]["path"])) is not None:
-            yield from lacking_statistics(
-                file, schema=state.stored, partition_by=state.stored_partition_by, properties=properties
-            )
+            yield from lacking_statistics(file, schema=schema, partition_by=partition_by, properties=properties)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome, records_metrics
 from mergecheck.harness.delta.change_feed import change_rows, has_change_files
+from mergecheck.harness.delta.check_actions import require_types
 from mergecheck.harness.delta.check_commit import commit_faults
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.check_table import table_faults
@@ -62,7 +64,7 @@ def observe(
     """
     try:
         return replace(_read_outcome(path, metrics, taken, conf, before), result_row=result_row)
-    except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+    except (DeltaError, pa.ArrowException, duckdb.Error, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
@@ -81,6 +83,7 @@ def _read_outcome(
     state, since = read_table(path), before.version
     committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
+    require_types(actions)
     added = {action["add"]["path"] for action in actions if "add" in action}
     written = [file for file in state.files if file.add["path"] in added] if committed else []
     again = paths_named_again(actions)

@@ -55,15 +55,18 @@ class Element:
         return f"{physical}, {self.annotation}" if self.annotation else physical
 
 
-def parquet_columns(file: Path, database: DuckDBPyConnection) -> tuple[Element, ...]:
-    """Read the columns of a Parquet file.
+def parquet_columns(files: Sequence[Path], database: DuckDBPyConnection) -> Iterator[tuple[Element, ...]]:
+    """Read the columns of Parquet files, file by file.
 
     Raises:
-        duckdb.Error: it is none, or damaged.
+        duckdb.Error: one is none, or damaged.
     """
+    if not files:
+        return
     query = f"SELECT {_COLUMNS}, logical_type FROM parquet_schema(?)"
-    rows = iter(database.execute(query, [str(file)]).fetchall())
-    return _element(next(rows), rows).children
+    rows = iter(database.execute(query, [[str(file) for file in files]]).fetchall())
+    for _ in files:
+        yield _element(next(rows), rows).children
 
 
 def _element(row: Sequence[Any], rest: Iterator[Sequence[Any]]) -> Element:

@@ -123,7 +123,11 @@ def stored_id_columns(configuration: Mapping[str, str]) -> frozenset[str]:
 
 
 def stored_ids(file: Path, configuration: Mapping[str, str]) -> list[Stored]:
-    """Read what a data file holds for each row, by the names that the table's properties have."""
+    """Read what a data file holds for each row, by the names that the table's properties have.
+
+    Raises:
+        ValueError: the ids are no whole numbers.
+    """
     parquet = pq.ParquetFile(file)
     columns: list[list[int | None]] = []
     for name in (_ID_COLUMN, _VERSION_COLUMN):
@@ -131,7 +135,10 @@ def stored_ids(file: Path, configuration: Mapping[str, str]) -> list[Stored]:
         if column is None or column not in parquet.schema_arrow.names:
             columns.append([None] * parquet.metadata.num_rows)
         else:
-            columns.append(parquet.read(columns=[column], use_threads=False).column(0).to_pylist())
+            values = parquet.read(columns=[column], use_threads=False).column(0)
+            if not pa.types.is_integer(values.type):
+                raise ValueError(f"{file.name} has ids of rows that are {values.type}")
+            columns.append(values.to_pylist())
     return list(zip(*columns, strict=True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
@@ -12,6 +13,7 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.delta.change_feed import change_rows, has_change_files
+from mergecheck.harness.delta.check_actions import require_types
 from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.commit_record import commit_record
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files
@@ -69,7 +71,7 @@ def observed(path: Path, metrics: Mapping[str, int], *, before: TableFiles) -> T
     """
     try:
         return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS}, before)
-    except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+    except (DeltaError, pa.ArrowException, duckdb.Error, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
@@ -78,6 +80,7 @@ def _read(path: Path, metrics: Mapping[str, int], before: TableFiles) -> TableOu
     state, since = read_table(path), before.version
     committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
+    require_types(actions)
     added = {action["add"]["path"] for action in actions if "add" in action}
     written = [file for file in state.files if file.add["path"] in added]
     changes = None
