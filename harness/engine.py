@@ -38,6 +38,8 @@ class Capabilities:
         own_settings: settings of this project's merge that the engine knows; variants try those.
         conf_domain: settings of the engine's own that random cases for it may carry in ``conf``, with the values of
             each, simplest first; they change how a merge runs, never what it must answer.
+        deviations_of: ``NAME VERSION`` of the release whose known deviations this engine has, such as
+            ``delta-spark 4.4.0`` of a wrapper around it. An engine has no known deviations by inheritance.
         several_matches: what the engine makes by design of a target row that several source rows match, if that is not
             what R-320 says; the reference then predicts that.
     """
@@ -55,6 +57,7 @@ class Capabilities:
     conf_domain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_settings: frozenset[str] = frozenset()
     several_matches: SeveralMatches = SeveralMatches.REFUSED
+    deviations_of: str = ""
     table_features: bool = False
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from mergecheck.harness.deviations.causes import CAUSES
 from mergecheck.harness.deviations.expected import BadDifferenceError, parse_difference
 from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, parse_predicate
@@ -27,9 +28,22 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Case
 
-_KEYS = ("id", "engine", "versions", "when", "difference", "message", "as_if", "reason", "link", "review", "case")
-_TEXTS = ("id", "engine", "versions", "message", "as_if", "reason", "link", "case")
-_OPTIONAL = frozenset({"message", "when", "as_if"})
+_KEYS = (
+    "id",
+    "engine",
+    "versions",
+    "when",
+    "difference",
+    "message",
+    "cause",
+    "as_if",
+    "reason",
+    "link",
+    "review",
+    "case",
+)
+_TEXTS = ("id", "engine", "versions", "message", "cause", "as_if", "reason", "link", "case")
+_OPTIONAL = frozenset({"message", "cause", "when", "as_if"})
 _PACKAGED = "deviations.toml"
 _ANY_VERSION = "*"
 
@@ -101,6 +115,10 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
     if table.get("as_if", next(iter(READINGS))) not in READINGS:
         names = "; ".join(READINGS)
         raise UserInputError(f"{where}: as_if = {table['as_if']!r} is no reading; known: {names}")
+    if table.get("cause", next(iter(CAUSES))) not in CAUSES:
+        raise UserInputError(f"{where}: cause = {table['cause']!r} is no cause; known: {'; '.join(CAUSES)}")
+    if "cause" in table and "message" not in table:
+        raise UserInputError(f"{where}: a cause is of an error: give message, too")
     if not isinstance(review, dt.date) or isinstance(review, dt.datetime):
         raise UserInputError(f"{where}: review must be a date, such as 2027-06-30, without quotes")
     try:
@@ -111,6 +129,7 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
             when=parse_predicate(_table(table.get("when", {}), where)),
             difference=tuple(map(parse_difference, difference)),
             message=pattern_of(table["message"]) if "message" in table else None,
+            cause=CAUSES[table["cause"]] if "cause" in table else None,
             as_if=READINGS[table["as_if"]] if "as_if" in table else None,
             reason=" ".join(table["reason"].split()),
             link=table["link"],

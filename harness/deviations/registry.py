@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from packaging.specifiers import SpecifierSet
 
+    from mergecheck.harness.deviations.causes import Cause
     from mergecheck.harness.deviations.expected import ExpectedDifference
     from mergecheck.harness.deviations.predicates import Predicate
     from mergecheck.harness.deviations.readings.judged import Judged, Reading
@@ -54,6 +55,7 @@ class Deviation:
         difference: the mismatches that it explains.
         message: must be found in the engine's error, its class before its message; such an entry explains nothing
             if the engine does not fail. None for any answer.
+        cause: what the case must have, and the error must name, besides; None if ``when`` says it.
         as_if: what the engine does instead; its answer must be exactly that. None: any answer that differs only in
             ``difference`` is explained.
         review: the day by which somebody should look at the entry again.
@@ -66,6 +68,7 @@ class Deviation:
     when: Predicate
     difference: tuple[ExpectedDifference, ...]
     message: re.Pattern[str] | None
+    cause: Cause | None
     as_if: Reading | None
     reason: str
     link: str
@@ -92,7 +95,10 @@ class Deviation:
         if self.message is None:
             return True
         result = report.result
-        return isinstance(result, Rejection) and bool(self.message.search(f"{result.error_class} {result.message}"))
+        if not isinstance(result, Rejection):
+            return False
+        error = f"{result.error_class} {result.message}"
+        return bool(self.message.search(error)) and (self.cause is None or self.cause(report, error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,13 @@ class Deviations:
         """
         if report.verdict is not Verdict.MISMATCH:
             return ()
+        found = self._explained(report, capabilities)
+        name, _, version = capabilities.deviations_of.partition(" ")
+        if found or not name:
+            return found
+        return self._explained(replace(report, engine=name, engine_version=version), capabilities)
+
+    def _explained(self, report: CaseReport, capabilities: Capabilities) -> tuple[Deviation, ...]:
         answer = judged(report)
         if answer is None:
             return self._explaining_all(report.mismatches, self.entries, report)
@@ -151,7 +164,12 @@ class Deviations:
 
     def of(self, engine: Engine) -> tuple[Deviation, ...]:
         """Return the entries about an engine."""
-        return tuple(entry for entry in self.entries if entry.is_about(engine.name, engine.version))
+        name, _, version = engine.capabilities.deviations_of.partition(" ")
+        return tuple(
+            entry
+            for entry in self.entries
+            if entry.is_about(engine.name, engine.version) or (name and entry.is_about(name, version))
+        )
 
     def named(self, ids: Iterable[str]) -> Deviations:
         """Return the entries of these ids alone."""

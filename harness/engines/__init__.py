@@ -59,7 +59,29 @@ def load_engine(name: str) -> Engine:
             f"engine {name!r} is no engine: {type(engine).__name__} lacks {', '.join(missing)}. "
             "An engine has the members of mergecheck.harness.engine.Engine."
         )
+    _keep_own_name(engine, name)
     return engine
+
+
+def _keep_own_name(engine: Engine, given: str) -> None:
+    """Call an engine by what the user gave if its name is that of a registered engine, which it is not.
+
+    A subclass or a wrapper takes over the name of what it is made of, and with it known deviations that may not be its
+    own; ``Capabilities.deviations_of`` declares them.
+
+    Raises:
+        UserInputError: the name cannot be changed.
+    """
+    owners = [entry for entry in entry_points(group=GROUP) if entry.name == engine.name]
+    if not owners or type(engine).__module__.partition(".")[0] in {entry.module.partition(".")[0] for entry in owners}:
+        return
+    try:
+        engine.name = given
+    except AttributeError as error:
+        raise UserInputError(
+            f"engine {given!r} calls itself {engine.name!r}, which is the name of a registered engine. "
+            "Give it another; Capabilities.deviations_of declares a release whose known deviations it has"
+        ) from error
 
 
 def diagnose_engine(name: str) -> tuple[Diagnosis, ...]:
