@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.core.merge_text import with_texts_at
+from mergecheck.reference.types.data_types import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,39 +28,59 @@ _SETTINGS = {"spark.sql.session.timezone": "UTC", "spark.sql.timestamptype": "TI
 def with_fixed_time(case: Case, now: dt.datetime) -> Case | None:
     """Replace ``current_timestamp()`` and its like by literals of one time, as Spark does for a statement (R-136).
 
+    Defaults are part of the statement's text: Spark reads them for a column that gets no value.
+
     Args:
         case: any case.
         now: the time that the statement takes for its own, in UTC.
 
     Returns:
-        The case with another text; None if the text asks for no time, or if the session's settings decide its type.
+        The case with another text, and other defaults; None if they ask for no time, or if the session's settings
+        decide its type.
     """
     if any(_SETTINGS.get(key.lower(), value).upper() != value.upper() for key, value in case.conf.items()):
         return None
     literals = {word: f"{word} '{now.astimezone(dt.UTC).strftime(form)}'" for word, form in _FORMS.items()}
     schemas = (case.target.schema, *(() if case.source is None else (case.source.schema,)))
     columns = {name.upper() for schema in schemas for name in schema.names}
-    try:
-        tokens = sqlglot.tokenize(case.sql, read="databricks")
-    except SqlglotError:
+    sql = _with_literals(case.sql, columns, literals)
+    schema = Schema(
+        tuple(
+            column
+            if column.default is None
+            else replace(column, default=_with_literals(column.default, set(), literals))
+            for column in case.target.schema.columns
+        )
+    )
+    if sql == case.sql and schema == case.target.schema:
         return None
+    return replace(case, sql=sql, target=replace(case.target, schema=schema))
+
+
+def _with_literals(text: str, columns: set[str], literals: Mapping[str, str]) -> str:
+    """Replace the calls in a statement, or in a default, which sees no columns."""
+    try:
+        tokens = sqlglot.tokenize(text, read="databricks")
+    except SqlglotError:
+        return text
     places = []
-    for place, (before, token) in enumerate(pairwise(tokens), start=1):
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1].text if place else ""
         found = _meant(before, token, [one.text for one in tokens[place + 1 : place + 3]], columns, literals)
         if found is not None:
             literal, num_tokens = found
             places.append((token.start, tokens[place + num_tokens - 1].end, literal))
-    return replace(case, sql=with_texts_at(case.sql, places)) if places else None
+    return with_texts_at(text, places) if places else text
 
 
 def _meant(
-    before: Token, token: Token, behind: list[str], columns: set[str], literals: Mapping[str, str]
+    before: str, token: Token, behind: list[str], columns: set[str], literals: Mapping[str, str]
 ) -> tuple[str, int] | None:
     """Give the literal for a call and the number of its tokens; None if it is none."""
     word = token.text.upper()
-    if word not in _CALLED or token.end - token.start + 1 != len(word) or before.text == ".":  # longer: quoted
+    if word not in _CALLED or token.end - token.start + 1 != len(word) or before == ".":  # longer: quoted
         return None
     if behind == ["(", ")"]:
         return literals[_CALLED[word]], 3
-    is_name = word in columns or before.text.upper() == "AS" or behind[:1] in (["."], ["("])
+    is_name = word in columns or before.upper() == "AS" or behind[:1] in (["."], ["("])
     return None if is_name or word not in _BARE else (literals[_BARE[word]], 1)

@@ -27,6 +27,16 @@ _TRUNC = {"YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "M
 _DATE_TRUNC = {word.upper(): word for word in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")}
 _MONTHS = {"MONTH": 1, "YEAR": 12}
 _TIMES = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+_HOUR, _SIXTY = r"([01]?\d|2[0-3])", r"([0-5]?\d)"
+_SPANS = {
+    ("YEAR", "MONTH"): (r"(\d{1,4})-(\d|1[01])", ("YEAR", "MONTH")),
+    ("DAY", "HOUR"): (rf"(\d{{1,5}}) {_HOUR}", ("DAY", "HOUR")),
+    ("DAY", "MINUTE"): (rf"(\d{{1,5}}) {_HOUR}:{_SIXTY}", ("DAY", "HOUR", "MINUTE")),
+    ("DAY", "SECOND"): (rf"(\d{{1,5}}) {_HOUR}:{_SIXTY}:{_SIXTY}", ("DAY", "HOUR", "MINUTE", "SECOND")),
+    ("HOUR", "MINUTE"): (rf"(\d{{1,5}}):{_SIXTY}", ("HOUR", "MINUTE")),
+    ("HOUR", "SECOND"): (rf"(\d{{1,5}}):{_SIXTY}:{_SIXTY}", ("HOUR", "MINUTE", "SECOND")),
+    ("MINUTE", "SECOND"): (rf"(\d{{1,5}}):{_SIXTY}", ("MINUTE", "SECOND")),
+}
 _COUNT = re.compile(r"-?\d{1,5}")
 _FAR = 1_000_000  # days
 
@@ -44,24 +54,54 @@ def date_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed |
 
 
 def shifted(node: exp.Add | exp.Sub, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
-    """Translate a date or timestamp plus or minus an interval of one unit; None if the right side is no interval.
+    """Translate a date or timestamp plus or minus an interval; None if the right side is no interval.
 
     Raises:
-        UnsupportedByReferenceError: for other intervals, and a date beside less than a day, which is a timestamp.
+        UnsupportedByReferenceError: for intervals of months and days, for counts that are no plain numbers, and for a
+            date beside less than a day, which is a timestamp.
     """
-    interval = node.expression.unnest()
-    if not isinstance(interval, exp.Interval):
+    parts = _interval_parts(node.expression)
+    if parts is None:
         return None
-    count = interval.this.name if isinstance(interval.this, exp.Literal) else ""
-    unit = interval.args["unit"].name.upper().removesuffix("S") if isinstance(interval.args["unit"], exp.Var) else ""
     value = translate(node.this)
-    units = ("DAY", *_MONTHS, *(_TIMES if value.type != DATE else ()))
-    if not _COUNT.fullmatch(count) or unit not in units or value.type not in (DATE, TIMESTAMP):
+    units = {unit for _, unit in parts}
+    known = _MONTHS.keys() if units <= _MONTHS.keys() else {"DAY", *(_TIMES if value.type != DATE else ())}
+    if not units <= known or value.type not in (DATE, TIMESTAMP) or not all(_COUNT.fullmatch(one) for one, _ in parts):
         raise UnsupportedByReferenceError("an interval of this kind")
     sign = "-" if isinstance(node, exp.Sub) else "+"
-    if unit in _MONTHS:
-        count, unit = str(int(count) * _MONTHS[unit]), "MONTH"
-    return _near(f"{_plain(value)} {sign} INTERVAL ({count}) {unit}", value.type, value)
+    if units <= _MONTHS.keys():  # Spark adds all months at once: the day is cut to the last month's length only once
+        parts = [(str(sum(int(count) * _MONTHS[unit] for count, unit in parts)), "MONTH")]
+    moves = " ".join(f"{sign} INTERVAL ({count}) {unit}" for count, unit in parts)
+    return _near(f"{_plain(value)} {moves}", value.type, value)
+
+
+def _interval_parts(node: exp.Expr) -> list[tuple[str, str]] | None:
+    """List an interval's counts, as they are written, with their units; None for anything else."""
+    node = node.unnest()
+    if isinstance(node, exp.Add):  # how sqlglot reads INTERVAL 1 DAY 2 HOURS
+        left, right = _interval_parts(node.this), _interval_parts(node.expression)
+        return None if left is None or right is None else left + right
+    if not isinstance(node, exp.Interval):
+        return None
+    count = node.this.name if isinstance(node.this, exp.Literal) else ""
+    unit = node.args.get("unit")
+    if isinstance(unit, exp.IntervalSpan):
+        return _span_parts(count, unit.this.name.upper(), unit.expression.name.upper())
+    return [(count, unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else "")]
+
+
+def _span_parts(text: str, first: str, last: str) -> list[tuple[str, str]]:
+    """Take ``'1 02:03:04' DAY TO SECOND`` apart; the sign before it is one of all parts.
+
+    Raises:
+        UnsupportedByReferenceError: for texts that Spark's own pattern may refuse, and fractions of a second.
+    """
+    pattern, units = _SPANS.get((first, last), ("", ()))
+    found = re.fullmatch(rf"([+-]?){pattern}", text.strip()) if units else None
+    if found is None:
+        raise UnsupportedByReferenceError("an interval of this kind")
+    minus = "-" if found[1] == "-" else ""
+    return [(f"{minus}{count}", unit) for count, unit in zip(found.groups()[1:], units, strict=True)]
 
 
 def _plain(value: Typed) -> str:

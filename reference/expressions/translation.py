@@ -21,6 +21,7 @@ from mergecheck.reference.expressions.comparisons import COMPARISONS, compare, i
 from mergecheck.reference.expressions.constructors import constructed
 from mergecheck.reference.expressions.date_functions import date_call, shifted
 from mergecheck.reference.expressions.functions import function, same_type
+from mergecheck.reference.expressions.higher_order import higher_order
 from mergecheck.reference.expressions.literals import (
     cast_literal,
     decimal_literal,
@@ -86,7 +87,23 @@ class Translator:
             found = call(node, self.translate)
             if found is not None:
                 return found
-        return function(node, self.translate)
+        found = higher_order(node, self.translate, self._bound)
+        return function(node, self.translate) if found is None else found
+
+    def _bound(self, function_: exp.Lambda, value: Typed) -> Typed:
+        """Translate the body of a lambda: its variable hides columns of the same name."""
+        variable = function_.expressions[0].name
+
+        def special(node: exp.Expr) -> Typed | None:
+            if not is_name(node) or not self.scope.same(name_parts(node)[0], variable):
+                return None if self.special is None else self.special(node)
+            found = value
+            for field in name_parts(node)[1:]:
+                sql, data_type = self.scope.extract(found.sql, found.type, field)
+                found = combine(sql, data_type, found)
+            return found
+
+        return replace(self, special=special).translate(function_.this)
 
     def condition(self, node: exp.Expr) -> Typed:
         """Translate a condition.

@@ -96,7 +96,8 @@ special = ( FIRST | LAST | ANY_VALUE ) '(' expression IGNORE NULLS ')'
   | ( SUBSTR | SUBSTRING ) '(' comparison FROM comparison ( FOR comparison )? ')'
   | TRIM '(' ( BOTH | LEADING | TRAILING )? comparison? FROM comparison ')'
   | OVERLAY '(' comparison PLACING comparison FROM comparison ( FOR comparison )? ')'
-interval = INTERVAL ( '-' | '+' )? ( <integer> | <string> ) unit ( TO unit )?
+interval = INTERVAL ( '-' | '+' )? <string> unit TO unit
+  | INTERVAL ( ( '-' | '+' )? ( <integer> | <string> ) unit )+
 unit = YEAR | YEARS | MONTH | MONTHS | WEEK | WEEKS | DAY | DAYS | HOUR | HOURS | MINUTE | MINUTES | SECOND | SECONDS
   | MILLISECOND | MILLISECONDS | MICROSECOND | MICROSECONDS
 constant = NULL | TRUE | FALSE | typed | '-'? ( <integer> | <number> ) | text

@@ -31,7 +31,7 @@ _BARE = frozenset(("CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "DEFAU
 _NO_FUNCTIONS = frozenset(
     (
         *("NOT", "AND", "OR", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "CASE", "WHEN"),
-        *("THEN", "ELSE", "END", "EXISTS", "SELECT", "FROM", "WHERE", "VALUES", "ON", "USING", "UNION"),
+        *("THEN", "ELSE", "END", "SELECT", "FROM", "WHERE", "VALUES", "ON", "USING", "UNION"),
         *("EXCEPT", "INTERSECT", "MINUS", "AS", "NULL", "TRUE", "FALSE", "DISTINCT", "ALL", "ANY", "SOME"),
         *("WITH", "ORDER", "GROUP", "HAVING", "INTERVAL", "TABLE"),
     )
@@ -51,6 +51,7 @@ _ALIKE = {
 _RANK = {"expression": 1, "conjunction": 2, "negated": 3, "predicated": 4, "comparison": 4, "sum": 6, "product": 7}
 _ODD = 0  # nobody's neighbour without brackets
 _ATOM = 9
+_BEHIND_FROM = ("lateral_view", "where", "grouping", "having", "windows", "qualify", "organization")
 _SMALL = {"Y": 7, "S": 15, "L": 63}
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:\d{2})?")
 
@@ -168,6 +169,8 @@ def _function(tree: Tree) -> str:
     names = tree.trees("multipart")[0].trees("name")
     token = names[0].parts[0]
     if len(names) == 1 and isinstance(token, Token) and token.kind is not TokenKind.QUOTED:
+        if token.key == "EXISTS":  # the function of an array; in quotes sqlglot takes it for no subquery
+            return "`exists`"
         if token.key in _NO_FUNCTIONS:
             raise UnsupportedByReferenceError("a function that is named like a keyword")
         return token.text
@@ -247,10 +250,32 @@ def _query_primary(tree: Tree) -> str:
     if tree.trees("values"):
         return f"SELECT * FROM {_joined(tree)}"
     if tree.trees("from_first"):
-        raise UnsupportedByReferenceError("a query that begins with FROM")
+        return _from_first(tree.trees("from_first")[0])
     if tree.trees("table_query"):
         return f"SELECT * FROM {write(tree.trees('table_query')[0].trees('reference')[0])}"
     return _joined(tree)
+
+
+def _from_first(tree: Tree) -> str:
+    """Write ``FROM t SELECT a WHERE b`` as ``SELECT a FROM t WHERE b``."""
+    from_, *rest = tree.parts
+    if len([part for part in rest if isinstance(part, Token) and part.key == "SELECT"]) > 1:
+        raise UnsupportedByReferenceError("a query of several SELECTs that begins with FROM")
+    place = next((i for i, part in enumerate(rest) if isinstance(part, Tree) and part.rule in _BEHIND_FROM), len(rest))
+    return " ".join(write(part) for part in (*rest[:place], from_, *rest[place:]))
+
+
+def _interval(tree: Tree) -> str:
+    """Write an interval of several units as a sum, in brackets: sqlglot reads no sign before its later parts."""
+    if len(tree.trees("unit")) == 1 or tree.has("TO"):
+        return _joined(tree)
+    sums, part = [], ["INTERVAL"]
+    for word in tree.parts[1:]:
+        part.append(write(word))
+        if _is(word, "unit"):
+            sums.append(" ".join(part))
+            part = ["INTERVAL"]
+    return f"({' + '.join(sums)})"
 
 
 def _organization(tree: Tree) -> str:
@@ -312,6 +337,7 @@ _WRITERS: dict[str, Callable[[Tree], str]] = {
     "negation": lambda _: "NOT",
     "by_target": lambda _: "",
     "query_primary": _query_primary,
+    "interval": _interval,
     "organization": _organization,
     "lateral_view": _lateral_view,
     "several_values": _several_values,

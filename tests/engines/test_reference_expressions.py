@@ -18,6 +18,7 @@ from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.syntax.merge_text import plain_expression
 from mergecheck.reference.types.data_types import Field, Schema
 from mergecheck.reference.types.ddl import parse_schema
 from mergecheck.reference.types.typed import Side
@@ -120,6 +121,19 @@ EXPRESSIONS = [
     "ts - INTERVAL 30 MINUTES", "ts - INTERVAL 1 SECOND", "ts - INTERVAL '1' MILLISECOND", "ts + INTERVAL 1 MONTH",
     "day + INTERVAL 3 MONTHS", "a BETWEEN '0' AND '3'", "EXTRACT(MINUTE FROM ts)",
     "array_contains(arr, 3)", "array_contains(arr, a)", "day >= '2026-01-03'",
+    "exists(arr, x -> x > 2)", "exists(arr, x -> x > a)", "exists(arr, x -> x IS NULL)", "EXISTS (arr, X -> x = 9)",
+    "forall(arr, x -> x > 0)", "forall(arr, x -> x IS NOT NULL)", "forall(filter(arr, x -> x > 99), x -> x > 100)",
+    "forall(arr, x -> x > a OR x IS NULL)", "filter(arr, x -> x > 2)", "filter(arr, x -> x <> a)",
+    "filter(ars, e -> e.x > 0)", "filter(ars, e -> e.y = s)", "filter(ars, E -> e IS NOT NULL)",
+    "transform(arr, x -> coalesce(x, a))", "transform(arr, a -> a IS NULL)", "transform(ars, e -> e.y)",
+    "transform(arr, x -> exists(arr, y -> y = x))", "exists(filter(ars, e -> e.x IS NOT NULL), e -> e.y = 'a')",
+    "ts + INTERVAL 1 DAY 2 HOURS", "ts - INTERVAL 1 DAY 2 HOURS", "ts - INTERVAL 3 HOURS -5 MINUTES '7' SECONDS",
+    "day + INTERVAL 1 YEAR 1 MONTH", "DATE '2024-01-31' - INTERVAL 1 YEAR 11 MONTHS",
+    "ts + INTERVAL '1 02:03:04' DAY TO SECOND", "ts - INTERVAL '-1 02' DAY TO HOUR",
+    "ts + INTERVAL '5 23:59' DAY TO MINUTE",
+    "day - INTERVAL '1-2' YEAR TO MONTH", "ts + INTERVAL '30:15' HOUR TO MINUTE",
+    "ts + INTERVAL '90:15' MINUTE TO SECOND",
+    "ts - INTERVAL '30:15:59' HOUR TO SECOND",
     "'2026-01-03' > day", "day BETWEEN '2026-01-02' AND '2026-01-05'", "ts >= '2026-01-02 00:00:00'",
     "ts < '2026-01-05'", "a = '7'", "a < '3'", "ti = '7'", "big > '5'", "flag = 'true'",
     "named_struct('p', a, 'q', s)", "array(a, NULL, 3)", "'it''s'", "'tab\\tquote\\'end'", '"double"', "'a\\\\b'",
@@ -156,7 +170,7 @@ def translator() -> Translator:
 
 def translated(translator: Translator, text: str) -> Typed:
     """Translate one Spark expression."""
-    return translator.translate(sqlglot.parse_one(text, dialect=SparkDialect))
+    return translator.translate(sqlglot.parse_one(plain_expression(text), dialect=SparkDialect))
 
 
 def in_duckdb(value: Typed) -> list[Any]:

@@ -67,11 +67,20 @@ def test_what_spark_does_not_read_is_a_syntax_error(using: str) -> None:
         parsed(using)
 
 
-@pytest.mark.parametrize("using", ["(FROM x |> SELECT a) s", "(SELECT a:b FROM x) s", "(FROM x SELECT a) s"])
+@pytest.mark.parametrize("using", ["(FROM x |> SELECT a) s", "(SELECT a:b FROM x) s", "(FROM x SELECT a SELECT b) s"])
 def test_what_cannot_be_read_for_certain_is_unsupported(using: str) -> None:
     """Spark's parser may know more than the reference's."""
     with pytest.raises(UnsupportedByReferenceError):
         parsed(using)
+
+
+def test_a_query_may_begin_with_from() -> None:
+    """What follows SELECT in such a query keeps its place."""
+    query = "FROM x LATERAL VIEW explode(r) AS e SELECT DISTINCT a, count(*) AS n WHERE a > 1 GROUP BY a HAVING n > 2"
+    first = parsed("(SELECT DISTINCT a, count(*) AS n FROM x LATERAL VIEW explode(r) AS e WHERE a > 1 GROUP BY a "
+                   "HAVING n > 2) s")  # fmt: skip
+
+    assert parsed(f"({query}) s").source_query == first.source_query
 
 
 def test_column_aliases_are_refused() -> None:

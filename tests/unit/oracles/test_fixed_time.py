@@ -97,3 +97,28 @@ def test_a_time_in_a_condition_stays() -> None:
     case = case_of("MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND t.at < now() THEN DELETE")
 
     assert prepare(case, reference=evaluate, timer=PhaseTimer()).case is case
+
+
+def test_the_time_of_a_default_is_written_out() -> None:
+    """A column that gets no value has the statement's time; other defaults stay as they are."""
+    case = case_from_json(
+        {
+            "format_version": 1,
+            "id": "default",
+            "target": {
+                "schema": "id INT, at TIMESTAMP DEFAULT current_timestamp(), day DATE DEFAULT CURRENT_DATE, "
+                "n INT DEFAULT 1",
+                "rows": [[1, None, None, 2]],
+            },
+            "source": {"schema": "id INT", "rows": [[3]]},
+            "sql": "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)",
+        },
+        where="test",
+    )
+    found = with_fixed_time(case, NOW)
+
+    assert found is not None
+    assert [column.default for column in found.target.schema.columns] == [None, TIME, DAY, "1"]
+    answer = evaluate(found).answer
+    assert isinstance(answer, Prediction)
+    assert (3, NOW, dt.date(2026, 3, 4), 1) in answer.rows
