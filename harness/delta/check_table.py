@@ -75,27 +75,27 @@ def _file_faults(path: Path, state: TableState, new: Sequence[Action]) -> Iterat
     writes_partitions = properties.get(WRITES_PARTITIONS, "true").lower() == "true"
     schema, partition_by = state.stored, state.stored_partition_by
     live = {file.add["path"]: file for file in state.files}
-    database = duckdb.cursor()
     files = [action.get("add") or action["cdc"] for action in new]
     full = [path / unquote(file["path"]) for file in files]
-    for action, file, name, columns in zip(new, files, full, parquet_columns(full, database), strict=True):
-        if any(key in (pq.read_metadata(name).metadata or {}) for key in _HYBRID_CALENDAR):
-            yield f"{file['path']} has days of the hybrid calendar, which only Spark reads as such"
-        faults = form_faults(
-            columns,
-            state.schema_json,
-            without=() if writes_partitions else partition_by,
-            maps_columns=maps_columns(properties),
-            ids_of_rows=stored_id_columns(properties),
-            has_changes="cdc" in action,
-            may_have_changes=state.change_data_feed,
-        )
-        yield from (found := list(faults))
-        if not found and file.get("deletionVector") is None:
-            own = live.get(file["path"]) or LiveFile(
-                add=file, rows=file_rows(path, file, schema=schema, partition_by=partition_by)
+    with duckdb.cursor() as database:
+        for action, file, name, columns in zip(new, files, full, parquet_columns(full, database), strict=True):
+            if any(key in (pq.read_metadata(name).metadata or {}) for key in _HYBRID_CALENDAR):
+                yield f"{file['path']} has days of the hybrid calendar, which only Spark reads as such"
+            faults = form_faults(
+                columns,
+                state.schema_json,
+                without=() if writes_partitions else partition_by,
+                maps_columns=maps_columns(properties),
+                ids_of_rows=stored_id_columns(properties),
+                has_changes="cdc" in action,
+                may_have_changes=state.change_data_feed,
             )
-            yield from other_readers_faults(path, own, schema=schema, partition_by=partition_by, database=database)
+            yield from (found := list(faults))
+            if not found and file.get("deletionVector") is None:
+                own = live.get(file["path"]) or LiveFile(
+                    add=file, rows=file_rows(path, file, schema=schema, partition_by=partition_by)
+                )
+                yield from other_readers_faults(path, own, schema=schema, partition_by=partition_by, database=database)
 
 
 def _statistics_faults(path: Path, state: TableState, new: Sequence[Action]) -> Iterator[str]:

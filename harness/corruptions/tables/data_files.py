@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mergecheck.harness.corruptions.tables.written import Mutant, file_name
-from mergecheck.harness.delta.tables.column_names import FIELD_ID, maps_columns
+from mergecheck.harness.delta.tables.column_names import FIELD_ID, PHYSICAL_NAME, maps_columns
 from mergecheck.harness.delta.tables.row_ids import stored_id_columns
 from mergecheck.harness.delta.tables.vectors import vector_file
 
@@ -207,10 +208,14 @@ def _other_types(kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
 
 def _unread(table: WrittenTable) -> frozenset[str]:
     """Name the columns of files that readers take from elsewhere, or do not look at."""
-    configuration = table.metadata.get("configuration") or {}
-    return frozenset(
-        {"_change_type", "__is_cdc", *table.metadata["partitionColumns"], *stored_id_columns(configuration)}
+    metadata = table.metadata
+    partitions = (
+        field
+        for field in json.loads(metadata["schemaString"])["fields"]
+        if field["name"] in metadata["partitionColumns"]
     )
+    names = ((field.get("metadata") or {}).get(PHYSICAL_NAME, field["name"]) for field in partitions)
+    return frozenset({"_change_type", "__is_cdc", *names, *stored_id_columns(metadata.get("configuration") or {})})
 
 
 def _other_rows(rows: pa.Table, unread: frozenset[str]) -> Iterator[tuple[str, pa.Table, dict[str, Any]]]:
