@@ -135,7 +135,7 @@ class Checker:
         if self.oracle is Oracle.METAMORPHIC:
             return self._related(prepared, None)
         report = check_prepared(prepared, self.engine, limit=self.limit)
-        if self.oracle is Oracle.REFERENCE or report.verdict is not Verdict.AGREE:
+        if self.oracle is Oracle.REFERENCE or report.verdict not in (Verdict.AGREE, Verdict.JUDGED_IN_PART):
             return report
         related = self._related(prepared, report)
         if related.verdict is Verdict.MISMATCH:

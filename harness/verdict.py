@@ -25,8 +25,10 @@ class Verdict(Enum):
     """the engine differs from the reference or from the case's ``expect``"""
     BOTH_REJECTED = "both_rejected"
     """engine and reference both reject the statement, with the same error class"""
+    JUDGED_IN_PART = "judged_in_part"
+    """the reference predicts nothing; what the engine shows breaks no law that needs no reference; see the reason"""
     UNSUPPORTED = "unsupported"
-    """the reference or the engine does not do this; see the reason"""
+    """the engine does not do this; see the reason"""
     ENGINE_ERROR = "engine_error"
     """the engine is down, its adapter failed, or the reference did; says nothing about the merge"""
 
@@ -124,7 +126,7 @@ class CaseReport:
     Attributes:
         result: the engine's answer; None if the engine is down.
         facts: what the case reached.
-        reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
+        reason: why the verdict is ``judged_in_part``, ``unsupported`` or ``engine_error``; empty otherwise.
         compared: what was compared, and with what. What is not named here is not known to agree.
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
@@ -161,5 +163,5 @@ class CaseReport:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the engine's answer was held against something; what another case reaches counts as not tested."""
-        return self.verdict not in (Verdict.UNSUPPORTED, Verdict.ENGINE_ERROR)
+        """Whether the engine's answer was held against a prediction; what another case reaches counts as not tested."""
+        return self.verdict not in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED, Verdict.ENGINE_ERROR)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.queries.source_query import SourceRelation
     from mergecheck.reference.syntax.statement import Statement
 
+_DUPLICATED_KEY = "DUPLICATED_MAP_KEY"
 _TOO_DEEP = "a statement that is nested too deeply"
 
 
@@ -159,6 +160,8 @@ class _Run:
             answer, alternative = _rejection(rejected, also=self._other_classes(rejected)), None
         except duckdb.Error as error:
             answer, alternative = _rejection(rejection_of(error)), None
+        if self.settings is not None and self.settings.last_key_wins and _is_about_keys(answer):
+            raise UnsupportedByReferenceError("a map in which a key comes twice, of which the last wins")
         return Reference(answer=answer, alternative=alternative, trace=self._trace(), asked=tuple(self.asker.texts))
 
     def _answer(self) -> tuple[Prediction | Rejection, Prediction | None]:
@@ -246,6 +249,10 @@ def _check_char(case: Case, statement: Statement, *, case_sensitive: bool, pads:
             raise UnsupportedByReferenceError("a CHAR column that partitions, or that an expression of the table uses")
     if chars and (query is not None or statement.source.lower() == TARGET_NAME):
         raise UnsupportedByReferenceError("a source query, or the target as source, of a table with a CHAR column")
+
+
+def _is_about_keys(answer: Prediction | Rejection) -> bool:
+    return isinstance(answer, Rejection) and _DUPLICATED_KEY in {answer.error_class, *answer.other_classes}
 
 
 def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -> Rejection:

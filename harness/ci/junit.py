@@ -54,7 +54,7 @@ def _add_case(suite: ET.Element, case: CheckedCase, result: Result) -> None:
     test = ET.SubElement(suite, "testcase", classname=classname, name=_text(case.id))
     if case.verdict == "engine_error":
         ET.SubElement(test, "error", message=_text(case.reason))
-    elif case.verdict in ("unsupported", "deviates", "not_checked"):
+    elif case.verdict in ("judged_in_part", "unsupported", "deviates", "not_checked"):
         ET.SubElement(test, "skipped", message=_text(case.reason or ", ".join([case.verdict, *case.deviations])))
 
 

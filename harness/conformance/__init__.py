@@ -38,6 +38,7 @@ _MARKS = {
     Verdict.AGREE: Mark.PASS,
     Verdict.BOTH_REJECTED: Mark.PASS,
     Verdict.MISMATCH: Mark.FAIL,
+    Verdict.JUDGED_IN_PART: Mark.UNSUPPORTED,
     Verdict.UNSUPPORTED: Mark.UNSUPPORTED,
     Verdict.ENGINE_ERROR: Mark.ERROR,
 }

@@ -61,6 +61,7 @@ class Counts:
         num_defects: cases that the reference failed on; their verdict is ``engine_error``.
         verdicts: by verdict; flaky cases are counted apart.
         unsupported: unsupported cases by reason.
+        in_part: cases judged in part, by reason; they count as not verified.
         rejected: cases that both sides reject, by the engine's error class.
         num_changed: verified cases in which a row was inserted, updated or deleted.
         num_idle: verified cases in which no clause fired.
@@ -87,6 +88,7 @@ class Counts:
     num_defects: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
+    in_part: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     num_changed: int = 0
     num_idle: int = 0
@@ -132,6 +134,8 @@ class Counts:
         self.add_time(report.phase_seconds)
         if report.verdict is Verdict.UNSUPPORTED:
             self.unsupported[report.reason or "no reason given"] += 1
+        if report.verdict is Verdict.JUDGED_IN_PART:
+            self.in_part[report.reason] += 1
         if report.verdict is Verdict.BOTH_REJECTED and isinstance(report.result, Rejection):
             self.rejected[report.result.error_class] += 1
         self.deviations.update(report.deviations)
@@ -193,6 +197,7 @@ def denominator_line(summary: Summary) -> str:
     parts = [
         f"verified {counts.num_verified} ({counts.verified_share:.0%})",
         f"both rejected {counts.verdicts[Verdict.BOTH_REJECTED]}{_in_brackets(counts.rejected)}",
+        *([f"judged in part {counts.in_part.total()}{_in_brackets(counts.in_part)}"] if counts.in_part else []),
         f"unsupported {counts.verdicts[Verdict.UNSUPPORTED]}{_in_brackets(counts.unsupported)}",
         *([f"deviates {counts.num_deviating}{_in_brackets(counts.deviations)}"] if counts.num_deviating else []),
         f"mismatch {counts.verdicts[Verdict.MISMATCH] - counts.num_deviating}",

@@ -10,7 +10,7 @@ from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
 from mergecheck.harness.compare.tracked_rows import TrackedFile, TrackedMerge, TrackedRow, TrackedTable
 from mergecheck.harness.delta.read import (
     commit_info,
-    newest_version,
+    merge_version,
     paths_named_again,
     read_actions,
     table_at,
@@ -54,7 +54,7 @@ _NAMED_READER, _NAMED_WRITER = 3, 7
 
 
 def commit_record(path: Path, *, since: int) -> CommitRecord:
-    """Read what the log says of the commits after a version.
+    """Read what the log says of the commits after a version, up to that of the merge.
 
     Args:
         path: the table; its log starts at version 0 and has no checkpoint.
@@ -63,7 +63,7 @@ def commit_record(path: Path, *, since: int) -> CommitRecord:
     Raises:
         ValueError: for a log without metadata or protocol.
     """
-    version = newest_version(path)
+    version = merge_version(path, since=since)
     actions = read_actions(path, version) if version > since else ()
     info, earlier = commit_info(actions), commit_info(read_actions(path, since))
     before, after = table_metadata(path, since), table_metadata(path, version)

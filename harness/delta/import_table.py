@@ -25,6 +25,8 @@ from mergecheck.harness.delta.tables.live_files import is_beyond_arrow, live_fil
 from mergecheck.harness.errors import HarnessBugError, UserInputError
 from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
 from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.case.table_properties import checked_properties
+from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -96,7 +98,7 @@ def build_case(given: RealInput) -> Case:
     table = open_table(given.target, option="--target", version=given.version)
     _refuse_features(table, given.target)
     schema, files = _files_of(table, given.target)
-    properties = _properties_of_a_copy(table.metadata().configuration)
+    properties = _properties_of_a_copy(table.metadata().configuration, f"--target {given.target}")
     target = Target(
         schema=schema, files=files, partition_by=tuple(table.metadata().partition_columns), properties=properties
     )
@@ -166,13 +168,17 @@ def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, .
     return schema, tuple(files)
 
 
-def _properties_of_a_copy(properties: Mapping[str, str]) -> dict[str, str]:
+def _properties_of_a_copy(properties: Mapping[str, str], where: str) -> dict[str, str]:
     """Leave out what the table's own log is about, and what Delta Lake does not read."""
-    return {
+    kept = {
         name: text
         for name, text in properties.items()
         if name.startswith("delta.") and not name.startswith(_OF_THIS_LOG)
     }
+    try:
+        return checked_properties(kept, where)
+    except CaseFormatError as error:
+        raise UserInputError(str(error)) from error
 
 
 def _refuse_features(table: DeltaTable, path: Path) -> None:

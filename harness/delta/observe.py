@@ -18,12 +18,14 @@ from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.commit_record import commit_record, size_faults
 from mergecheck.harness.delta.read import (
+    merge_version,
     newest_version,
     num_removed_records,
     operation_metrics,
     paths_named_again,
     read_actions,
     read_table,
+    table_at,
 )
 from mergecheck.harness.delta.table_files import changed_files
 from mergecheck.reference.case.layout import physical_rows
@@ -80,7 +82,10 @@ def is_unchanged(target: Target, path: Path, *, before: TableFiles) -> bool:
 def _read_outcome(
     path: Path, metrics: Mapping[str, int], taken: MergePath | None, conf: Mapping[str, str], before: TableFiles
 ) -> TableOutcome:
-    state, since = read_table(path), before.version
+    newest, since = read_table(path), before.version
+    version = merge_version(path, since=since)
+    # the rows are those that readers see now; all else is said by the commit of the merge
+    state = newest if newest.version == version else table_at(path, version)
     committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
     require_types(actions)
@@ -90,7 +95,7 @@ def _read_outcome(
     kept = sum(len(file.rows) for file in written if file.add["path"] in again)  # P-10: V
     return TableOutcome(
         schema=state.schema,
-        rows=state.rows,
+        rows=newest.rows,
         metrics=operation_metrics(actions) or dict(metrics),
         cdf=_feed(path, state, since),
         committed=committed,

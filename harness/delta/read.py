@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import DataType, Schema
 
 Action = dict[str, Any]
+_COMPACTION = "OPTIMIZE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +140,22 @@ def _live(path: Path, version: int, *, schema: Schema, partition_by: tuple[str, 
 def newest_version(path: Path) -> int:
     """Return the highest version in the log, by the names of its commits; -1 for a directory without a log."""
     return max((int(file.stem) for file in (path / "_delta_log").glob("*.json") if file.stem.isdigit()), default=-1)
+
+
+def merge_version(path: Path, *, since: int) -> int:
+    """Return the version that a merge made, or ``since`` if it made none.
+
+    What comes behind it is auto compaction, a commit of Delta Lake's own. Any other commit behind it counts as the
+    merge's, which makes one only.
+
+    Args:
+        path: the table.
+        since: its newest version before the merge.
+    """
+    newest = newest_version(path)
+    while newest > since + 1 and commit_info(read_actions(path, newest)).get("operation") == _COMPACTION:
+        newest -= 1
+    return newest
 
 
 def read_actions(path: Path, version: int) -> tuple[Action, ...]:

@@ -37,8 +37,9 @@ from mergecheck.harness.delta.tables.vectors import write_vectors
 from mergecheck.harness.delta.tables.widened_columns import earlier_rows, with_type_changes
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.layout import counts_rows, has_vector, partition_indexes, physical_files
-from mergecheck.reference.case.model import FEATURE_PREFIX, Target
+from mergecheck.reference.case.model import Target
 from mergecheck.reference.case.storage import ColumnNames, Statistics, StringType, TargetLayout
+from mergecheck.reference.case.table_properties import is_of_protocol
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import Schema
 
@@ -146,7 +147,7 @@ def _metadata(target: Target, schema_json: str, properties: Mapping[str, str]) -
         "schemaString": schema_json,
         "partitionColumns": list(target.partition_by),
         "configuration": {
-            **{name: value for name, value in target.properties.items() if not name.startswith(FEATURE_PREFIX)},
+            **{name: value for name, value in target.properties.items() if not is_of_protocol(name)},
             **properties,
         },
         "createdTime": _now_ms(),

@@ -223,7 +223,7 @@ def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Re
             if not seen.committed:
                 return seen
             changes = _change_feed(spark, seen, place, version=staged.before.version + 1)
-        metrics = _history_metrics(spark, place)
+        metrics = _history_metrics(spark, place, version=staged.before.version + 1)
         return replace(
             seen,
             metrics=metrics,
@@ -273,8 +273,8 @@ def _other_rows(spark: SparkSession, seen: Outcome, place: str) -> Rejection | N
     return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 
-def _history_metrics(spark: SparkSession, place: str) -> dict[str, int]:
-    history = spark.sql(f"DESCRIBE HISTORY '{place}' LIMIT 1").select("operationMetrics").first()
+def _history_metrics(spark: SparkSession, place: str, *, version: int) -> dict[str, int]:
+    history = spark.sql(f"DESCRIBE HISTORY '{place}'").where(f"version = {version}").select("operationMetrics").first()
     metrics = {} if history is None else history[0] or {}
     return {name: int(text) for name, text in metrics.items()}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.session import Profile, settings_of
 from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX, SETTING_NAMES
+from mergecheck.reference.analysis.settings import is_without_effect
 from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ PLANNER_SETTINGS = frozenset(
         "spark.sql.sortMergeJoinExec.buffer.spill.threshold",
     }
 )
+_KEPT_BY_SPARK = frozenset({"spark.sql.mapKeyDedupPolicy"})
+"""Settings of Spark's that change what expressions give, whoever merges."""
 RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
 """The names of the result row (R-110), as ``merge_sql`` gives it."""
 _HARNESS_PREFIX = "mergecheck."
@@ -125,8 +128,9 @@ def full_name(setting: str) -> str:
 
 
 def is_read_by_merge(setting: str) -> bool:
-    """Tell whether the merge of this project, or Spark's planner under it, reads a setting."""
-    return full_name(setting) in PLANNER_SETTINGS.union(SETTING_NAMES)
+    """Tell whether the merge of this project, or Spark under it, reads a setting, or nobody does in a merge."""
+    name = full_name(setting)
+    return name in PLANNER_SETTINGS.union(SETTING_NAMES, _KEPT_BY_SPARK) or is_without_effect(name)
 
 
 def is_for_harness(setting: str) -> bool:

@@ -27,6 +27,7 @@ TONES = {
     Verdict.AGREE: Tone.GOOD,
     Verdict.BOTH_REJECTED: Tone.GOOD,
     Verdict.MISMATCH: Tone.BAD,
+    Verdict.JUDGED_IN_PART: Tone.WARN,
     Verdict.UNSUPPORTED: Tone.WARN,
     Verdict.ENGINE_ERROR: Tone.WARN,
 }

@@ -13,8 +13,8 @@ from mergecheck.harness.findings.finding_status import FindingStatus
 from mergecheck.harness.html_report.case_view import TONES, case_view
 from mergecheck.harness.html_report.heat import LEGEND, clause_table, pair_maps, path_table
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
-from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, doubt, ended, known
-from mergecheck.harness.report.json import checks_not_made, num_by_spark, num_partly, unsupported_reasons
+from mergecheck.harness.html_report.verdicts import IN_PART, NO_FINDINGS, by_count, doubt, ended, known
+from mergecheck.harness.report.json import checks_not_made, num_by_spark, num_partly, reasons_of
 from mergecheck.harness.report.mismatch import verdict_word
 from mergecheck.harness.verdict import Verdict
 
@@ -184,8 +184,10 @@ def _known(reports: Sequence[CaseReport]) -> Counter[str]:
 
 
 def _doubts(reports: Sequence[CaseReport]) -> Iterator[Note]:
-    reasons = unsupported_reasons(reports)
-    yield doubt(reasons.total(), "cases that the engine or the reference does not support", by_count(reasons))
+    reasons = reasons_of(reports, Verdict.UNSUPPORTED)
+    yield doubt(reasons.total(), "cases that the engine does not support", by_count(reasons))
+    if reasons := reasons_of(reports, Verdict.JUDGED_IN_PART):
+        yield doubt(reasons.total(), IN_PART, by_count(reasons))
     failed = Counter(report.reason for report in reports if report.verdict is Verdict.ENGINE_ERROR)
     yield doubt(failed.total(), "cases on which the engine, or its adapter, failed", by_count(failed))
     missing = checks_not_made(reports)

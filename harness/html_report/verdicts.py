@@ -36,6 +36,9 @@ def ended(code: ExitCode, text: str) -> Note:
     return Note(tone=tone, word=word, text=text)
 
 
+IN_PART = "cases judged in part: the reference predicts nothing, and what the engine shows breaks no law"
+
+
 def doubt(number: int, text: str, lines: Iterable[str] = ()) -> Note:
     """Say what a verdict does not cover; a warning if it is more than nothing.
 

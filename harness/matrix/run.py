@@ -142,6 +142,7 @@ def answer_of(report: CaseReport) -> Answer:
     return {
         Verdict.AGREE: Answer.AGREE,
         Verdict.BOTH_REJECTED: Answer.AGREE,
+        Verdict.JUDGED_IN_PART: Answer.UNSUPPORTED,
         Verdict.UNSUPPORTED: Answer.UNSUPPORTED,
         Verdict.ENGINE_ERROR: Answer.ERROR,
     }[report.verdict]

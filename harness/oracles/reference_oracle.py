@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE, Comparison
 from mergecheck.harness.compare.answers.expectations import compare_expectation
 from mergecheck.harness.compare.answers.outcomes import compare_outcome
-from mergecheck.harness.compare.answers.rejections import check_unchanged, compare_rejection, no_error, spurious_error
+from mergecheck.harness.compare.answers.rejections import (
+    breakdowns,
+    check_unchanged,
+    compare_rejection,
+    no_error,
+    spurious_error,
+)
 from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
+from mergecheck.harness.compare.log_laws.commit_laws import AGAINST as ITSELF
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.coverage.facts import facts_of
@@ -102,8 +109,9 @@ def check_prepared(prepared: PreparedCase, engine: Engine, *, limit: TimeLimit =
     An engine agrees if it gives the reference's answer or, if the layout of files decides (R-322), the alternative
     one; if it fulfils the case's ``expect``; and if its answer obeys the conservation laws. If both reject the
     statement, the verdict is ``both_rejected``, also if ``expect`` names that error. If the reference does not support
-    the case, the engine is checked against ``expect`` alone, and ``reason`` says so; without ``expect`` the engine is
-    not run. Nor is it run if it has said that it does not support the case; then only that reason is counted.
+    the case, the engine is checked against ``expect`` and the laws alone, and ``reason`` says so; without ``expect``
+    an answer that breaks no law is ``judged_in_part``. The engine is not run if it has said that it does not support
+    the case; then only that reason is counted.
 
     Args:
         prepared: the case, and what the reference says of it.
@@ -153,8 +161,6 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
         return _Judgement(verdict=Verdict.UNSUPPORTED, result=prepared.refusal, reason=reason)
     if prepared.defect:
         return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=prepared.defect)
-    if isinstance(answer.answer, Unsupported) and case.expect is None:
-        return _Judgement(verdict=Verdict.UNSUPPORTED, reason=f"reference: {answer.answer.reason}")
     try:
         with timer.measure("engine"):
             result = run_limited(engine, case, limit)
@@ -184,8 +190,8 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
             "keeps them, please report this with the case"
         )
         return _Judgement(verdict=Verdict.ENGINE_ERROR, result=result, reason=reason)
-    verdict = _verdict(answer, result, comparison)
-    only = _only_expect(answer)
+    verdict = _verdict(prepared, result, comparison)
+    only = _unpredicted(prepared)
     if verdict is Verdict.UNSUPPORTED:
         only = f"{only}; {engine.name} shows nothing of what expect gives: {_names(comparison.unsupported)}"
     return _Judgement(verdict=verdict, result=result, comparison=comparison, reason=only)
@@ -209,6 +215,8 @@ def compare_answer(
     case = prepared.case
     shown = prepared.unknown.hidden_in(result) if isinstance(result, Outcome) else result
     parts = [_against_reference(prepared.reference, shown, capabilities)]
+    if isinstance(result, Rejection) and _is_unpredicted(prepared):
+        parts.append(Comparison(mismatches=breakdowns(result, against=ITSELF)))
     if case.expect is not None:
         parts.append(compare_expectation(case.expect, result, capabilities=capabilities, schema=case.target.schema))
     mismatches = [m for part in parts for m in part.mismatches]
@@ -247,12 +255,14 @@ def _against_reference(answer: Reference, result: Outcome | Rejection, capabilit
     return next((comparison for comparison in compared if not comparison.mismatches), compared[0])
 
 
-def _verdict(answer: Reference, result: Outcome | Rejection, comparison: Comparison) -> Verdict:
+def _verdict(prepared: PreparedCase, result: Outcome | Rejection, comparison: Comparison) -> Verdict:
     if comparison.mismatches:
         return Verdict.MISMATCH
-    if isinstance(result, Rejection) and isinstance(answer.answer, Rejection):
+    if isinstance(result, Rejection) and isinstance(prepared.reference.answer, Rejection):
         return Verdict.BOTH_REJECTED
-    if isinstance(answer.answer, Unsupported) and comparison.unsupported and _is_only_an_error(comparison):
+    if _is_unpredicted(prepared):
+        return Verdict.JUDGED_IN_PART
+    if isinstance(prepared.reference.answer, Unsupported) and comparison.unsupported and _is_only_an_error(comparison):
         return Verdict.UNSUPPORTED
     return Verdict.AGREE
 
@@ -270,10 +280,18 @@ def _error_class(answer: Prediction | Rejection) -> str:
     return answer.error_class if isinstance(answer, Rejection) else "the merge succeeds"
 
 
-def _only_expect(answer: Reference) -> str:
-    if not isinstance(answer.answer, Unsupported):
+def _is_unpredicted(prepared: PreparedCase) -> bool:
+    """Tell whether nobody says what must come out: neither the reference nor the author of the case."""
+    return isinstance(prepared.reference.answer, Unsupported) and prepared.case.expect is None
+
+
+def _unpredicted(prepared: PreparedCase) -> str:
+    answer = prepared.reference.answer
+    if not isinstance(answer, Unsupported):
         return ""
-    return f"held against expect only, because the reference does not support {answer.answer.reason}"
+    if prepared.case.expect is None:
+        return f"reference: {answer.reason}"
+    return f"held against expect only, because the reference does not support {answer.reason}"
 
 
 def adapter_fault(error: BaseException) -> str:

@@ -112,7 +112,7 @@ def check_case(case: Case, path: Path, config: pytest.Config, *, origin: Origin 
         pytest.xfail(f"known deviation: {', '.join(report.deviations)}")
     if report.verdict is Verdict.MISMATCH:
         raise CaseFailedError(mismatch_report(report, path=path, readings=checker.readings(report)))
-    if report.verdict is Verdict.UNSUPPORTED:
+    if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
         pytest.skip(with_titles(report.reason))
     if report.verdict is Verdict.ENGINE_ERROR:
         raise EngineDownError(with_titles(report.reason))

@@ -65,7 +65,8 @@ def replay_json(
     reached = Counter(rule for report in reports if report.is_judged for rule in report.facts.rules)
     return {
         "counts": counts,
-        "unsupported": dict(unsupported_reasons(reports)),
+        "unsupported": dict(reasons_of(reports, Verdict.UNSUPPORTED)),
+        "judged_in_part": dict(reasons_of(reports, Verdict.JUDGED_IN_PART)),
         "rejected": dict(rejection_classes(reports)),
         "deviations": dict(Counter(deviation for report in reports for deviation in report.deviations)),
         "deviating": sum(bool(report.deviations) for report in reports),
@@ -88,9 +89,9 @@ def comparison_json(compared: FindingChange) -> dict[str, Any]:
     }
 
 
-def unsupported_reasons(reports: Sequence[CaseReport]) -> Counter[str]:
-    """Count unsupported cases by reason."""
-    return Counter(report.reason for report in reports if report.verdict is Verdict.UNSUPPORTED)
+def reasons_of(reports: Sequence[CaseReport], verdict: Verdict) -> Counter[str]:
+    """Count the cases of a verdict by its reason."""
+    return Counter(report.reason for report in reports if report.verdict is verdict)
 
 
 def rejection_classes(reports: Sequence[CaseReport]) -> Counter[str]:
@@ -135,6 +136,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "expressions_by_spark": counts.num_by_spark,
         "partly_judged": counts.num_partly,
         "unsupported": dict(counts.unsupported),
+        "judged_in_part": dict(counts.in_part),
         "rejected": dict(counts.rejected),
         "deviations": dict(counts.deviations),
         "deviating": counts.num_deviating,

@@ -27,6 +27,7 @@ _STATUS = {
     Verdict.AGREE: "passed",
     Verdict.BOTH_REJECTED: "passed",
     Verdict.MISMATCH: "failed",
+    Verdict.JUDGED_IN_PART: "gave_up",
     Verdict.UNSUPPORTED: "gave_up",
     Verdict.ENGINE_ERROR: "gave_up",
 }

@@ -186,6 +186,6 @@ class _Trial:
 
     def _is_wrong(self, report: CaseReport) -> bool:
         """Tell whether the merge without any fault gave an answer that it must not give, and is not known to give."""
-        if report.verdict in (*_JUDGED, Verdict.UNSUPPORTED):
+        if report.verdict in (*_JUDGED, Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
             return False
         return not self.deviations.explain(report, self.engine.capabilities)

@@ -172,6 +172,8 @@ class _Run:
                 self.turns.skipped[report.reason] += 1
                 return
             raise StopError(Ending.UNSUPPORTED, reason=report.reason)
+        if report.verdict is Verdict.JUDGED_IN_PART:  # what the table holds now, nobody has predicted
+            raise StopError(Ending.UNSUPPORTED, reason=report.reason)
         if report.verdict is Verdict.MISMATCH:
             if not (step.writer and self._differs_alone(case, engine, report)):
                 raise StopError(Ending.MISMATCH, report=report, pair=(self._last, step.writer) if step.writer else None)

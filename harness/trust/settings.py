@@ -12,6 +12,7 @@ from typing import Final
 _DELTA: Final = "spark.databricks.delta."
 _ENGINES: Final = ("delta-rs.", "duckdb.", "mergecheck.")  # each engine has a closed list of what it takes of them
 _OF_DELTA: Final = (
+    *("autoCompact.enabled", "autoCompact.maxFileSize", "autoCompact.minFileSize", "autoCompact.minNumFiles"),
     *("commitInfo.userMetadata", "createDataFrame.dropNullColumns", "history.metricsEnabled"),
     *("merge.analysis.batchActionResolution.enabled", "merge.deletionVectors.persistent"),
     *("merge.emptySchemaTargetCheck.enabled", "merge.enableLowShuffle", "merge.failIfSourceChanged"),
@@ -51,6 +52,9 @@ _PROPERTIES: Final = frozenset(
     (
         *("appendonly", "autooptimize", "autooptimize.autocompact", "autooptimize.optimizewrite"),
         *("checkpoint.writestatsasjson", "checkpoint.writestatsasstruct", "checkpointinterval", "checkpointpolicy"),
+        *("casticebergtimetype", "compatibility.symlinkformatmanifest.enabled", "enablechangedatacapture"),
+        *("dropfeaturetruncatehistory.retentionduration", "ignoreicebergbucketpartition"),
+        *("requirecheckpointprotectionbeforeversion",),
         *("checkpointretentionduration", "columnmapping.maxcolumnid", "columnmapping.mode"),
         *("dataskippingnumindexedcols", "dataskippingstatscolumns", "dataskippingstringprefixlength"),
         *("deletedfileretentionduration", "enablechangedatafeed", "enabledeletionvectors"),

@@ -81,7 +81,7 @@ class Counts:
     def add_base(self, report: CaseReport, plan: PlanFingerprint) -> None:
         """Count a base case."""
         self.bases[Verdict.AGREE if report.deviations else report.verdict] += 1
-        if report.verdict is Verdict.UNSUPPORTED:
+        if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
             self.reasons[report.reason] += 1
         self._add_plan(plan)
 

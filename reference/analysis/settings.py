@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
-from mergecheck.reference.case.model import CDF_PROPERTY, FEATURE_PREFIX
+from mergecheck.reference.case.table_properties import FEATURE_PREFIX, Meaning, meaning_of
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.widening import WideningMode
 
@@ -16,33 +16,103 @@ if TYPE_CHECKING:
 
 _DELTA = "spark.databricks.delta."
 _NULL_STRUCTS = f"{_DELTA}merge.preserveNullSourceStructs"
-_CONSTRAINT = "delta.constraints."
 _PERSISTENT_VECTORS = f"{_DELTA}merge.deletionVectors.persistent"
 DELETION_VECTORS = "delta.enableDeletionVectors"
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 _TRUE, _FALSE = "true", "false"
 
-# Settings that change how a merge runs, or what is allowed elsewhere, but not what this merge means (R-470).
 _WITHOUT_EFFECT = frozenset(
-    {
-        f"{_DELTA}merge.optimizeMatchedOnlyMerge.enabled",
-        f"{_DELTA}merge.materializeSource",
-        f"{_DELTA}merge.materializeCachedSource",
-        f"{_DELTA}merge.failSourceCachedAfterMaterialization",
-        f"{_DELTA}merge.failIfSourceChanged",
-        f"{_DELTA}numRecordsValidation.enabled",
-        f"{_DELTA}commitInfo.userMetadata",  # R-714
-        "spark.sql.shuffle.partitions",
-        "spark.sql.adaptive.enabled",
-        "spark.sql.autoBroadcastJoinThreshold",
-    }
+    (
+        *(
+            f"{_DELTA}{name}"
+            for name in (
+                "autoCompact.enabled",
+                "autoCompact.maxFileSize",
+                "autoCompact.minFileSize",
+                "autoCompact.minNumFiles",
+                "commitInfo.userMetadata",  # R-714
+                "merge.analysis.batchActionResolution.enabled",
+                "merge.enableLowShuffle",
+                "merge.failIfSourceChanged",
+                "merge.failSourceCachedAfterMaterialization",
+                "merge.forceSourceMaterializationWithUnreadableFilesConfig",
+                "merge.materializeCachedSource",
+                "merge.materializeSource",
+                "merge.materializeSource.maxAttempts",
+                "merge.materializeSource.rddStorageLevel",
+                "merge.materializeSource.rddStorageLevelFirstRetry",
+                "merge.materializeSource.rddStorageLevelRetry",
+                "merge.optimizeMatchedOnlyMerge.enabled",
+                "merge.skipOssResolutionWithStar",
+                "numRecordsValidation.enabled",
+                "optimize.maxFileSize",
+                "optimize.minFileSize",
+                "optimizeWrite.binSize",
+                "optimizeWrite.maxShufflePartitions",
+                "optimizeWrite.numShuffleBlocks",
+                "retentionDurationCheck.enabled",
+                "stats.skipping",
+                "vacuum.parallelDelete.enabled",
+            )
+        ),
+        *(
+            f"spark.sql.{name}"
+            for name in (
+                "adaptive.advisoryPartitionSizeInBytes",
+                "adaptive.autoBroadcastJoinThreshold",
+                "adaptive.coalescePartitions.enabled",
+                "adaptive.coalescePartitions.initialPartitionNum",
+                "adaptive.coalescePartitions.minPartitionNum",
+                "adaptive.coalescePartitions.minPartitionSize",
+                "adaptive.coalescePartitions.parallelismFirst",
+                "adaptive.enabled",
+                "adaptive.forceApply",
+                "adaptive.localShuffleReader.enabled",
+                "adaptive.maxShuffledHashJoinLocalMapThreshold",
+                "adaptive.skewJoin.enabled",
+                "adaptive.skewJoin.skewedPartitionFactor",
+                "adaptive.skewJoin.skewedPartitionThresholdInBytes",
+                "autoBroadcastJoinThreshold",
+                "broadcastTimeout",
+                "cbo.enabled",
+                "codegen.factoryMode",
+                "codegen.wholeStage",
+                "execution.arrow.maxRecordsPerBatch",
+                "files.maxPartitionBytes",
+                "files.maxRecordsPerFile",
+                "files.minPartitionNum",
+                "files.openCostInBytes",
+                "join.preferSortMergeJoin",
+                "leafNodeDefaultParallelism",
+                "optimizer.dynamicPartitionPruning.enabled",
+                "parquet.columnarReaderBatchSize",
+                "parquet.compression.codec",
+                "parquet.enableVectorizedReader",
+                "parquet.filterPushdown",
+                "shuffle.partitions",
+                "sortMergeJoinExec.buffer.in.memory.threshold",
+                "sortMergeJoinExec.buffer.spill.threshold",
+                "sources.partitionOverwriteMode",
+            )
+        ),
+        "spark.databricks.adaptive.autoOptimizeShuffle.enabled",
+        "spark.databricks.io.cache.enabled",
+        "spark.databricks.optimizer.dynamicFilePruning",
+        "spark.databricks.optimizer.dynamicPartitionPruning",
+    )
 )
+"""Settings that change how a merge runs, what files look like or what is allowed elsewhere, but no outcome (R-470).
+
+Some are of Databricks alone; no other Spark reads them.
+"""
+_OF_NEW_TABLES = f"{_DELTA}properties.defaults."
 _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
 _OPTIMIZE_WRITE = f"{_DELTA}optimizeWrite.enabled"
 _AUTOMATIC_WIDENING = f"{_DELTA}typeWidening.allowAutomaticWidening"
 _HISTORY_METRICS = f"{_DELTA}history.metricsEnabled"
 _STATISTICS = f"{_DELTA}stats.collect"
 _CHAR_PADDING = "spark.sql.readSideCharPadding"
+_MAP_KEYS = "spark.sql.mapKeyDedupPolicy"
 _READ = frozenset(
     {
         _HISTORY_METRICS,
@@ -62,6 +132,7 @@ _READ = frozenset(
         _NULL_STRUCTS,
         f"{_NULL_STRUCTS}.updateStar",
         _CHAR_PADDING,
+        _MAP_KEYS,
         "spark.sql.caseSensitive",
         "spark.sql.storeAssignmentPolicy",
         "spark.sql.ansi.enabled",
@@ -73,25 +144,7 @@ TYPE_WIDENING = "delta.enableTypeWidening"
 ROW_TRACKING = "delta.enableRowTracking"
 ROW_TRACKING_SUSPENDED = "delta.rowTrackingSuspended"
 _ROW_TRACKING_FEATURE = f"{FEATURE_PREFIX}rowTracking"
-_PROPERTIES = frozenset(
-    {
-        *(CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite"),
-        *(COLUMN_MAPPING, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_WIDENING),
-        *(ROW_TRACKING, ROW_TRACKING_SUSPENDED),
-        *("delta.checkpointInterval", "delta.checkpointPolicy"),  # R-706
-    }
-)
-_FEATURES = (
-    "clustering",
-    "deletionVectors",
-    "domainMetadata",
-    "inCommitTimestamp",
-    "rowTracking",
-    "v2Checkpoint",
-    "vacuumProtocolCheck",
-)
-_NAMED_FEATURES = frozenset(f"{FEATURE_PREFIX}{name}" for name in _FEATURES)
-"""Features that mean nothing for rows, metrics and change feed (R-706)."""
+_TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +161,7 @@ class Settings:
         gives_row_ids: whether the rows of new files get ids (R-724).
         collects_statistics: whether new files have statistics.
         pads_char: whether CHAR columns get spaces where they are read (R-822).
+        last_key_wins: whether a map in which a key comes twice keeps the last of them, instead of an error.
         transaction: the application and its number of this merge, which make it idempotent (R-715).
     """
 
@@ -132,6 +186,7 @@ class Settings:
     pads_char: bool
     is_ansi: bool
     is_utc: bool
+    last_key_wins: bool
     transaction: tuple[str, int] | None = None
 
 
@@ -146,10 +201,13 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         UnsupportedByReferenceError: for a setting, a property or a value whose effect the reference does not know.
     """
     for name in case.conf:
-        if name not in _READ and name not in _WITHOUT_EFFECT and not is_engines_own(name):
+        if name not in _READ and not is_without_effect(name) and not is_engines_own(name):
             raise UnsupportedByReferenceError(f"setting {name}")
-    for name in case.target.properties:
-        if name not in _PROPERTIES | _NAMED_FEATURES and not name.startswith(_CONSTRAINT):
+    for name, value in case.target.properties.items():
+        meaning = meaning_of(name, value)
+        if meaning is None:
+            raise UnsupportedByReferenceError(f"table property {name}, which Delta Lake does not know")
+        if meaning is Meaning.UNPREDICTED:
             raise UnsupportedByReferenceError(f"table property {name}")
     is_ansi = _flag(case, "spark.sql.ansi.enabled", default=True)
     is_utc = case.conf.get("spark.sql.session.timeZone", "UTC") == "UTC"
@@ -164,6 +222,8 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
     )
     if tracks_rows and is_suspended:
         raise UnsupportedByReferenceError(f"table properties {ROW_TRACKING} and {ROW_TRACKING_SUSPENDED} together")
+    if _TRANSACTION_RETENTION in case.target.properties and case.target.transactions:
+        raise UnsupportedByReferenceError(f"table property {_TRANSACTION_RETENTION}, and transactions (R-715)")
     preserve_null_structs = _flag(case, _NULL_STRUCTS, default=True)
     by_table = case.target.properties.get("delta.autoOptimize.optimizeWrite", _FALSE).lower() == _TRUE
     optimize_write = _flag(case, _OPTIMIZE_WRITE, default=by_table)  # R-425
@@ -188,6 +248,7 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         pads_char=_flag(case, _CHAR_PADDING, default=True),
         is_ansi=is_ansi,
         is_utc=is_utc,
+        last_key_wins=_last_key_wins(case.conf.get(_MAP_KEYS, "EXCEPTION")),
         preserve_null_structs=preserve_null_structs,
         preserve_null_structs_of_star=preserve_null_structs
         and _flag(case, f"{_NULL_STRUCTS}.updateStar", default=True),
@@ -224,6 +285,11 @@ def _transaction(case: Case) -> tuple[str, int] | None:
     return application, int(version)
 
 
+def is_without_effect(setting: str) -> bool:
+    """Tell whether a setting of Spark's changes nothing of what is observed of a merge, whatever its value."""
+    return setting in _WITHOUT_EFFECT or setting.startswith(_OF_NEW_TABLES)
+
+
 def is_engines_own(setting: str) -> bool:
     """Tell whether a setting is one engine's own, such as ``duckdb.threads``: it changes how a merge runs only."""
     return "." in setting and not setting.startswith("spark.")
@@ -234,6 +300,12 @@ def _flag(case: Case, name: str, *, default: bool) -> bool:
     if text not in (_TRUE, _FALSE):
         raise UnsupportedByReferenceError(f"setting {name} that is neither true nor false")
     return text == _TRUE
+
+
+def _last_key_wins(text: str) -> bool:
+    if text.upper() not in ("EXCEPTION", "LAST_WIN"):
+        raise UnsupportedByReferenceError(f"setting {_MAP_KEYS} with an unknown value")
+    return text.upper() == "LAST_WIN"
 
 
 def _widening(case: Case) -> WideningMode:

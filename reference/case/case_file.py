@@ -14,6 +14,7 @@ from mergecheck.reference.case.json_shape import require_column_names, require_o
 from mergecheck.reference.case.limits import check_case, check_document, check_schema
 from mergecheck.reference.case.model import Case, Expectation, Source, Target
 from mergecheck.reference.case.storage_file import layout_to_json, source_layout, target_layout
+from mergecheck.reference.case.table_properties import checked_properties
 from mergecheck.reference.case.text_file import read_text
 from mergecheck.reference.case.values import decode_row, encode_rows
 from mergecheck.reference.errors import CaseFormatError
@@ -197,7 +198,9 @@ def _target(document: object, where: str) -> Target:
         schema=schema,
         files=files,
         partition_by=partition_by,
-        properties=require_text_map(keys.get("properties", {}), f"{where}, properties"),
+        properties=checked_properties(
+            require_text_map(keys.get("properties", {}), f"{where}, properties"), f"{where}, properties"
+        ),
         layout=target_layout(keys.get("layout", {}), schema, partition_by, f"{where}, layout"),
         transactions=_counts(keys.get("transactions", {}), f"{where}, transactions"),
     )

@@ -34,8 +34,6 @@ Value: TypeAlias = Any  # see the table above: the closed set depends on the col
 Row: TypeAlias = tuple[Value, ...]
 
 CDF_PROPERTY = "delta.enableChangeDataFeed"
-FEATURE_PREFIX = "delta.feature."
-"""A property of such a name and the value ``supported`` gives the table a feature; no table stores it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

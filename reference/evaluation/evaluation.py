@@ -49,6 +49,7 @@ from mergecheck.reference.evaluation.rewrite import (
 from mergecheck.reference.evaluation.several_matches import MULTI_MATCH, SeveralMatches, is_acted_on_twice
 from mergecheck.reference.evaluation.tables import Tables
 from mergecheck.reference.evaluation.written_rows import (
+    broken_before_stored,
     broken_constraints,
     change_rows,
     check_constants,
@@ -85,6 +86,8 @@ class Evaluation:
         every_pair: keep the value of ON for every pair of rows.
         files: the number of the file that holds a row of the target, by rid.
         touched: the touched files.
+        refusals: error classes with which the merge may be refused, if it is not done as predicted: it depends on the
+            plan (R-744).
     """
 
     connection: DuckDBPyConnection
@@ -99,6 +102,7 @@ class Evaluation:
     matches: Matches | None = field(init=False, default=None)
     effects: Effects | None = field(init=False, default=None)
     touched: frozenset[int] | None = field(init=False, default=None)
+    refusals: frozenset[str] = field(init=False, default=frozenset())
 
     def __post_init__(self) -> None:
         """Number the files of the target."""
@@ -106,12 +110,22 @@ class Evaluation:
         self.files = tuple(number for number, (_, rows) in enumerate(files) for _ in rows)
 
     def answer(self) -> tuple[Prediction | Rejection, Prediction | None]:
-        """Give the answer, and another one that is right if the layout of the files decides (R-322).
+        """Give the answer, and another one that is as right: layout (R-322) or plan (R-744) decide between the two.
 
         Raises:
             RejectedError: if a row cannot be written.
             UnsupportedByReferenceError: if the reference does not know what the merge does.
         """
+        answer, alternative = self._answer()
+        if not self.refusals:
+            return answer, alternative
+        if isinstance(answer, Rejection):
+            return replace(answer, other_classes=answer.other_classes | self.refusals), alternative
+        first, *others = sorted(self.refusals)
+        message = "a new row breaks a constraint before its empty text is stored as NULL"
+        return Rejection(error_class=first, message=message, unchanged=True, other_classes=frozenset(others)), answer
+
+    def _answer(self) -> tuple[Prediction | Rejection, Prediction | None]:
         tables = Tables(
             connection=self.connection, target=self.target, merge=self.merge, evaluator=self.asker.evaluator
         )
@@ -127,10 +141,10 @@ class Evaluation:
         rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
         if self.several_matches is SeveralMatches.REFUSED_BY_MATCHED:
             return (rejection if self.merge.of(Kind.MATCHED) else self._prediction(tables, self.matches)), None
-        if self.merge.is_matched_only and not all(c.is_target_only_known for c in self.merge.of(Kind.MATCHED)):
-            raise UnsupportedByReferenceError("which ambiguous matches a condition prunes that is asked for (R-322)")
         ambiguous = self.matches.multi_matched
-        if self.merge.is_matched_only and may_be_pruned(tables, self.merge, self.files, ambiguous):
+        is_known = all(clause.is_target_only_known for clause in self.merge.of(Kind.MATCHED))
+        # which matches a condition prunes whose values are asked for is not known, so that either answer is right
+        if self.merge.is_matched_only and (not is_known or may_be_pruned(tables, self.merge, self.files, ambiguous)):
             try:
                 return rejection, self._prediction(tables, self.matches)
             except RejectedError as unseen:  # refused in any case, by the one error or by the other
@@ -190,7 +204,10 @@ class Evaluation:
             rejection_of(error)  # a defect of the reference goes on as it is
             check_skippable(tables)
             raise _any_of(row_failures(tables, candidates, checks)) from error
-        updated, inserted = (stored_rows(rows, self.merge.final_schema, checks, tables) for rows in (updated, inserted))
+        final = self.merge.final_schema
+        self.refusals |= broken_before_stored(updated, final, checks, tables)
+        self.refusals |= broken_before_stored(inserted, final, checks, tables)
+        updated, inserted = (stored_rows(rows, final, self.target) for rows in (updated, inserted))
         deleted = (
             candidate.rid
             for clause, index in self.merge.with_action(Action.DELETE)
@@ -233,7 +250,7 @@ class Evaluation:
         if path in (MergePath.D, MergePath.E) and self.target.change_data_feed:
             written += [effects.old[rid] for rid in (*effects.updated, *effects.deleted)]
         if broken := broken_constraints(written, self.merge.final_schema, checks, tables):
-            raise _any_of(broken)
+            raise _any_of(broken | self.refusals)
         adds = bool(effects.updated or effects.inserted or copied)
         if adds and self.settings.gives_row_ids and not self.settings.collects_statistics:  # R-727
             raise RejectedError("DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", "Cannot assign row IDs without row counts.")

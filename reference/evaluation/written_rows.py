@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from mergecheck.reference.analysis.constraints import NOT_NULL_VIOLATED
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.layout import partition_indexes
 from mergecheck.reference.errors import UnsupportedByReferenceError
@@ -104,8 +103,9 @@ def _failures_of(
     schema = tables.merge.final_schema
     try:
         raw = tables.new_rows(clause, index, candidate)
-        rows = stored_rows(raw, schema, checks, tables)
-        return broken_constraints(list(rows.values()), schema, checks, tables)
+        rows = stored_rows(raw, schema, tables.target)
+        before = broken_before_stored(raw, schema, checks, tables)
+        return before | broken_constraints(list(rows.values()), schema, checks, tables)
     except duckdb.Error:
         query = tables.new_rows_query(clause, index, candidate)
         failed = (_failure(f"SELECT c{i} FROM ({query})", tables.connection) for i in range(len(schema.columns)))
@@ -120,25 +120,25 @@ def _failure(query: str, connection: DuckDBPyConnection) -> str | None:
     return None
 
 
-def stored_rows(rows: Mapping[int, Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables) -> dict[int, Row]:
-    """Store empty texts in partition columns as NULL (R-744).
+def stored_rows(rows: Mapping[int, Row], schema: Schema, target: Target) -> dict[int, Row]:
+    """Store empty texts in partition columns as NULL (R-744)."""
+    texts = [i for i in partition_indexes(target) if schema.columns[i].type == STRING]
+    return {
+        number: tuple(None if i in texts and value == "" else value for i, value in enumerate(row))
+        for number, row in rows.items()
+    }
 
-    Raises:
-        UnsupportedByReferenceError: if a constraint tells the two apart: whether Delta looks at a row before or after
-            that depends on the plan.
+
+def broken_before_stored(
+    rows: Mapping[int, Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables
+) -> frozenset[str]:
+    """Name the error classes of the constraints that rows break while an empty text is not yet NULL (R-744).
+
+    Whether Delta looks at a row before or after that depends on the plan. The rows that a table holds fulfil its
+    constraints in any case.
     """
-    return {number: _stored(row, schema, checks, tables) for number, row in rows.items()}
-
-
-def _stored(row: Row, schema: Schema, checks: Sequence[RowCheck], tables: Tables) -> Row:
-    texts = [i for i in partition_indexes(tables.target) if schema.columns[i].type == STRING and row[i] == ""]
-    if not texts:
-        return row
-    stored = tuple(None if i in texts else value for i, value in enumerate(row))
-    before, after = (broken_constraints([each], schema, checks, tables) for each in (row, stored))
-    if before != after - {NOT_NULL_VIOLATED}:  # Delta may write NULL into a NOT NULL column, which is a defect of it
-        raise UnsupportedByReferenceError("a constraint on an empty text in a partition column (R-744)")
-    return stored
+    stored = stored_rows(rows, schema, tables.target)
+    return broken_constraints([row for number, row in rows.items() if row != stored[number]], schema, checks, tables)
 
 
 def change_rows(effects: Effects) -> tuple[Row, ...]:

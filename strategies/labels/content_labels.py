@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
+from mergecheck.reference.case.table_properties import FEATURE_PREFIX
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes

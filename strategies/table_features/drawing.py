@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, Vectors
+from mergecheck.reference.case.table_properties import FEATURE_PREFIX
 from mergecheck.reference.types.data_types import (
     BIGINT,
     DATE,

@@ -93,11 +93,22 @@ def test_an_untyped_null_is_no_condition(condition: str) -> None:
 
 
 @pytest.mark.parametrize("check", ["v IS NOT NULL", "COALESCE(v, 'n') <> 'n'"])
-def test_a_constraint_that_tells_the_empty_text_from_null_is_uncertain(check: str) -> None:
-    """R-744: the plan decides which of the two it sees."""
+def test_a_row_that_breaks_a_constraint_as_it_is_stored_is_refused(check: str) -> None:
+    """R-744, R-742: the empty text fulfils the constraint, but the NULL that the table would hold does not."""
     given: dict[str, Any] = {"target": [[1, "x"]], "source": [[2, ""]], "partition_by": ("v",)}
     found = merge("WHEN NOT MATCHED THEN INSERT *", **given, properties={"delta.constraints.c": check})
-    assert reason(found) == "a constraint on an empty text in a partition column (R-744)"
+    assert rejected(found) == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    assert found.alternative is None
+
+
+def test_a_constraint_that_only_the_empty_text_breaks_leaves_two_answers() -> None:
+    """R-744: the plan decides whether Delta sees the empty text or the NULL that is stored; both are right."""
+    given: dict[str, Any] = {"target": [[1, "x"]], "source": [[2, ""]], "partition_by": ("v",)}
+    check = {"delta.constraints.c": "COALESCE(v, 'n') <> ''"}
+    found = merge("WHEN NOT MATCHED THEN INSERT *", **given, properties=check)
+    assert rejected(found) == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    assert found.alternative is not None
+    assert found.alternative.rows == ((1, "x"), (2, None))
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,6 @@ def test_append_only_table_refuses_removals() -> None:
 
 def test_unknown_settings_are_refused_by_name() -> None:
     """A setting whose effect is not known is never ignored."""
-    reference = merge(UPSERT, target=[], source=[], conf={"spark.sql.mapKeyDedupPolicy": "LAST_WIN"})
+    reference = merge(UPSERT, target=[], source=[], conf={"spark.sql.legacy.sizeOfNull": "true"})
 
-    assert reference.answer == Unsupported("setting spark.sql.mapKeyDedupPolicy")
+    assert reference.answer == Unsupported("setting spark.sql.legacy.sizeOfNull")

@@ -34,7 +34,7 @@ from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingChange, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.html_report.saved_cases import ShownCase, replay_page
-from mergecheck.harness.report.json import num_by_spark, num_partly, rejection_classes, replay_json, unsupported_reasons
+from mergecheck.harness.report.json import num_by_spark, num_partly, reasons_of, rejection_classes, replay_json
 from mergecheck.harness.report.mismatch import check_name, difference_lines, mismatch_report
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.session import open_engine, reference_for, rerun_on
@@ -263,12 +263,13 @@ def _print_counts(replayed: list[_Replayed], corpus: Corpus) -> None:
     counts += [("not run", len(corpus.cases) - len(reports)), ("not read", len(corpus.unreadable))]
     details = {
         Verdict.BOTH_REJECTED.value: rejection_classes(reports),
-        Verdict.UNSUPPORTED.value: unsupported_reasons(reports),
+        Verdict.JUDGED_IN_PART.value: reasons_of(reports, Verdict.JUDGED_IN_PART),
+        Verdict.UNSUPPORTED.value: reasons_of(reports, Verdict.UNSUPPORTED),
         "deviates": Counter(name for report in reports for name in report.deviations),
     }
     for name, count in counts:
         if count or name == Verdict.AGREE.value:
-            show(f"{name.replace('_', ' '):<14}{count:>6}")
+            show(f"{name.replace('_', ' '):<15}{count:>6}")
         for reason, number in details.get(name, Counter()).most_common():
             show(f"    {number:>4}  {reason}")
     if num_asked := num_by_spark(reports):

@@ -62,6 +62,7 @@ EXIT_CODES = {
     Verdict.AGREE: ExitCode.AGREE,
     Verdict.BOTH_REJECTED: ExitCode.AGREE,
     Verdict.MISMATCH: ExitCode.MISMATCH,
+    Verdict.JUDGED_IN_PART: ExitCode.INCONCLUSIVE,
     Verdict.UNSUPPORTED: ExitCode.INCONCLUSIVE,
     Verdict.ENGINE_ERROR: ExitCode.ENGINE,
 }

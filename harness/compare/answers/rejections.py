@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 CRASHED, TIMED_OUT = "CRASHED", "TIMED_OUT"
 """Error classes of an engine whose process ended, or had no answer in time."""
 
+_INTERNAL = "INTERNAL_ERROR"
 BREAKDOWNS = (CRASHED, TIMED_OUT, "INTERNAL:", "FATAL:")
 """How the classes of errors begin that are never a right refusal, even of a statement that must be refused."""
 
@@ -44,6 +45,14 @@ def compare_rejection(wanted: Rejection, found: Rejection, *, capabilities: Capa
         compared=(compared, *unchanged.compared),
         unsupported=(*unsupported, *unchanged.unsupported),
     )
+
+
+def breakdowns(found: Rejection, *, against: str) -> tuple[Mismatch, ...]:
+    """Report an error that no statement deserves: a process that ended, or an internal error."""
+    if not found.error_class.startswith((*BREAKDOWNS, _INTERNAL)):
+        return ()
+    lines = (f"engine: {found.error_class}, which is no refusal", f"  {one_line(found.message)}")
+    return (mismatch(Check.ERROR, against, "breakdown", *lines),)
 
 
 def check_unchanged(found: Rejection, *, against: str) -> Comparison:

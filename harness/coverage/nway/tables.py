@@ -12,8 +12,8 @@ from mergecheck.harness.coverage.nway.columns import (
     nestings,
 )
 from mergecheck.harness.coverage.type_families import family_of
-from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
+from mergecheck.reference.case.table_properties import FEATURE_PREFIX
 from mergecheck.reference.types.data_types import StructType
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
-from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint
+from mergecheck.reference.case.table_properties import FEATURE_PREFIX
 from mergecheck.reference.outcome import MergePath
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.types.data_types import (

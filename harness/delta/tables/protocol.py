@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.core.schema_json import check_constraints, contains_type
 from mergecheck.harness.delta.tables.column_names import maps_columns
 from mergecheck.harness.delta.tables.row_ids import has_row_tracking
-from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint, Vectors
+from mergecheck.reference.case.table_properties import FEATURE_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION
 from mergecheck.reference.types import data_types as types
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ _LEGACY_VERSIONS = {
     "generatedColumns": 4,
     "identityColumns": 6,
 }  # the first writer version with it
+_NAMED_READER, _NAMED_WRITER = 3, 7
+"""The versions from which on a protocol names its features."""
+_MAPPING_WRITER = 5
 
 
 def protocol_of(target: Target) -> dict[str, Any]:
@@ -45,11 +48,16 @@ def protocol_of(target: Target) -> dict[str, Any]:
     Systems that know no table features read the tables that need none.
     """
     names = frozenset(features_of(target))
-    if names <= _LEGACY_VERSIONS.keys():
-        return {"minReaderVersion": 1, "minWriterVersion": max((_LEGACY_VERSIONS[name] for name in names), default=2)}
+    least_reader, least_writer = (
+        int(target.properties.get(name, least)) for name, least in ((MIN_READER_VERSION, 1), (MIN_WRITER_VERSION, 2))
+    )
+    if names <= _LEGACY_VERSIONS.keys() and least_writer < _NAMED_WRITER and least_reader < _NAMED_READER:
+        # reader version 2 goes with writer version 5: both are there for column mapping
+        needed = (2, least_writer, _MAPPING_WRITER if least_reader > 1 else 0, *map(_LEGACY_VERSIONS.get, names))
+        return {"minReaderVersion": least_reader, "minWriterVersion": max(filter(None, needed))}
     writer = sorted({*_LEGACY_FEATURES, *names})
     reader = sorted(names & _READER_FEATURES)
-    if not reader:
+    if not reader and least_reader < _NAMED_READER:
         return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writer}
     return {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": reader, "writerFeatures": writer}
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import RowIds
+from mergecheck.reference.case.table_properties import FEATURE_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

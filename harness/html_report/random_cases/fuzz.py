@@ -16,7 +16,7 @@ from mergecheck.harness.html_report.case_view import finding_view
 from mergecheck.harness.html_report.heat import LEGEND, clause_table, pair_maps, path_table
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
 from mergecheck.harness.html_report.random_cases.trend import trend_part
-from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, doubt, ended, known
+from mergecheck.harness.html_report.verdicts import IN_PART, NO_FINDINGS, by_count, doubt, ended, known
 from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.verdict import Verdict
 
@@ -113,9 +113,11 @@ def _doubts(summary: Summary, run: FuzzRun) -> Iterator[Note]:
         )
     yield doubt(
         verdicts[Verdict.UNSUPPORTED],
-        "cases that the engine or the reference does not support",
+        "cases that the engine does not support",
         by_count(counts.unsupported),
     )
+    if counts.in_part:
+        yield doubt(counts.in_part.total(), IN_PART, by_count(counts.in_part))
     lines = (*by_count(counts.not_checked), *(f"metric {line}" for line in by_count(counts.not_checked_metrics)))
     yield doubt(len(counts.not_checked), "kinds of checks not made, or not in full, in some cases", lines)
     never = [" ".join(key) for key in CLAUSES if not counts.clauses_fired[key]]

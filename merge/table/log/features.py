@@ -34,7 +34,7 @@ ENABLING_PROPERTIES: Mapping[str, str] = {
 }
 # Table property -> the only values under which a merge does what the property asks for.
 _ONLY_VALUES: Mapping[str, frozenset[str]] = {
-    "delta.isolationLevel": frozenset({"serializable"}),
+    "delta.isolationLevel": frozenset({"serializable", "writeserializable"}),  # a merge is serializable, which is more
     "delta.universalFormat.enabledFormats": frozenset({""}),
 }
 _LAST_WRITER_VERSION = 7

@@ -19,15 +19,25 @@ AUTO_OPTIMIZE_WRITE: Final = "delta.autoOptimize.optimizeWrite"
 DELETION_VECTORS: Final = "delta.enableDeletionVectors"
 IN_COMMIT_TIMESTAMPS: Final = "delta.enableInCommitTimestamps"
 TYPE_WIDENING: Final = "delta.enableTypeWidening"
+CODEC: Final = "delta.parquet.compression.codec"
+RANDOM_PREFIXES: Final = "delta.randomizeFilePrefixes"
+PREFIX_LENGTH: Final = "delta.randomPrefixLength"
 NUM_INDEXED_COLUMNS: Final = "delta.dataSkippingNumIndexedCols"
 INDEXED_COLUMNS: Final = "delta.dataSkippingStatsColumns"
 
 _FLAGS: Final = (
     *(CHANGE_DATA_FEED, APPEND_ONLY, AUTO_OPTIMIZE_WRITE, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_WIDENING),
-    *(tracking.ENABLED, tracking.SUSPENDED),
+    *(tracking.ENABLED, tracking.SUSPENDED, RANDOM_PREFIXES),
     *ENABLING_PROPERTIES,
 )
 _ALL_COLUMNS: Final = -1
+# Spark's names of codecs -> those of Arrow
+_CODECS: Final = {
+    **{name: name for name in ("brotli", "gzip", "snappy", "zstd", "lz4")},
+    "lz4_raw": "lz4",
+    "none": "none",
+    "uncompressed": "none",
+}
 # a name of a column or field, in backticks if it holds anything special
 _PART: Final = r"(?:`(?:[^`]|``)+`|[^\s`.,]+)"
 _NAME: Final = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*")
@@ -42,6 +52,8 @@ def check_properties(properties: Mapping[str, str]) -> None:
     for name in _FLAGS:
         flag(properties, name)
     indexed_columns(properties)
+    codec(properties)
+    prefix_length(properties)
     if flag(properties, tracking.ENABLED) and flag(properties, tracking.SUSPENDED):
         raise InvalidConfigurationError(
             "DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION",
@@ -60,6 +72,30 @@ def flag(properties: Mapping[str, str], name: str) -> bool:
     if given not in {"true", "false"}:
         raise _refused(name, properties[name], "true or false")
     return given == "true"
+
+
+def codec(properties: Mapping[str, str]) -> str:
+    """Read how new files are compressed, by Arrow's name; Databricks' tables say it.
+
+    Raises:
+        InvalidConfigurationError: there is no such codec here.
+    """
+    given = properties.get(CODEC, "snappy")
+    if given.lower() not in _CODECS:
+        raise _refused(CODEC, given, "one of " + ", ".join(_CODECS))
+    return _CODECS[given.lower()]
+
+
+def prefix_length(properties: Mapping[str, str]) -> int:
+    """Read how long the random name is that new files have in place of the folder of their partition; 0 for none.
+
+    Raises:
+        InvalidConfigurationError: a length that is no whole number above 0.
+    """
+    given = properties.get(PREFIX_LENGTH, "2")
+    if not given.isdecimal() or int(given) == 0:
+        raise _refused(PREFIX_LENGTH, given, "a whole number above 0")
+    return int(given) if flag(properties, RANDOM_PREFIXES) else 0
 
 
 def indexed_columns(properties: Mapping[str, str]) -> IndexedColumns:

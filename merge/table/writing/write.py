@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError, brief
 from mergecheck.merge.table.log.column_mapping import stored_path, stored_schema
 from mergecheck.merge.table.log.deletion_vectors import paths_of_vectors
-from mergecheck.merge.table.log.properties import indexed_columns
+from mergecheck.merge.table.log.properties import codec, indexed_columns, prefix_length
 from mergecheck.merge.table.storage.log_store import LogStore
 from mergecheck.merge.table.storage.object_store import STORE_ERRORS
 from mergecheck.merge.table.storage.storage import open_storage
@@ -253,6 +253,8 @@ class TableWriter:
             access=self.snapshot.access,
             id_columns=self._id_columns(),
             generated=self._id_plan(num_tasks),
+            codec=codec(self.snapshot.properties),
+            prefix_length=prefix_length(self.snapshot.properties),
         )
 
     def _id_plan(self, num_tasks: int) -> IdPlan | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+import secrets
+import string
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -48,6 +50,7 @@ CHANGE_DATA_DIRECTORY, CHANGE_TYPE = "_change_data", "_change_type"
 ROWS_PER_ROW_GROUP = 262_144
 # Larger dictionaries cost most of the writing and make files of many values larger.
 DICTIONARY_BYTES = 64 * 2**10
+_PREFIX_CHARACTERS = string.ascii_letters + string.digits
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.=-]")
 
 
@@ -67,6 +70,8 @@ class WriteTask:
         indexed: the leaf columns with statistics; None writes no statistics at all.
         id_columns: the names in data files of the ids and commit versions that rows keep, by their names in the input,
             which need not have them (R-725).
+        codec: of new files, by Arrow's name.
+        prefix_length: of the random name that a data file has in place of the folder of its partition; 0 for none.
         generated: the identity columns whose values are generated here; None without any (R-226).
     """
 
@@ -81,6 +86,8 @@ class WriteTask:
     access: StoreAccess | None = None
     id_columns: Mapping[str, str] = field(default_factory=dict)
     generated: IdPlan | None = None
+    codec: str = "snappy"
+    prefix_length: int = 0
 
 
 def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -168,7 +175,7 @@ class _TaskOutput:
         for key, part in split_by_partition(rows, self._task.partition_columns):
             file = self._files.get((kind, key))
             if file is None:  # opened by its first row, so that no file is empty (R-701)
-                name = f"{self._name}.c{len(self._files):03d}.snappy.parquet"
+                name = f"{self._name}.c{len(self._files):03d}.{self._task.codec}.parquet"
                 file = self._files[kind, key] = _OpenFile.plan(self._task, self._storage, kind, key, name=name)
             file.add(part)
 
@@ -200,6 +207,8 @@ class _OpenFile:
     @classmethod
     def plan(cls, task: WriteTask, storage: Storage, kind: str, key: PartitionKey, *, name: str) -> _OpenFile:
         directories = [directory(*pair) for pair in zip(task.partition_columns, key, strict=True)]
+        if task.prefix_length and kind == DATA_FILE:
+            directories = ["".join(secrets.choice(_PREFIX_CHARACTERS) for _ in range(task.prefix_length))]
         if kind == CHANGE_FILE:  # R-703
             # deltalake 1.6 finds no change files whose path needs percent-encoding; the log has the partition values.
             directories = [CHANGE_DATA_DIRECTORY, *(_NOT_PLAIN.sub("_", name) for name in directories)]
@@ -218,7 +227,7 @@ class _OpenFile:
             self._writer = pq.ParquetWriter(
                 self.file.begin(),
                 rows.schema,
-                compression="snappy",
+                compression=self.task.codec,
                 store_schema=False,
                 store_decimal_as_integer=True,  # as Spark does; hashing and encoding bytes takes twice as long
                 dictionary_pagesize_limit=DICTIONARY_BYTES,

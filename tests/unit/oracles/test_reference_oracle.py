@@ -80,7 +80,20 @@ def test_the_fake_is_an_engine() -> None:
         (replace(REJECTION, error_class="Y"), REJECTION, Verdict.MISMATCH, [("reference", "error_class")]),
         (replace(REJECTION, unchanged=False), REJECTION, Verdict.MISMATCH, [("reference", "changed_after_error")]),
         (Unsupported("deletion vectors"), PREDICTION, Verdict.UNSUPPORTED, []),
-        (OUTCOME, Unsupported("schema evolution"), Verdict.UNSUPPORTED, []),
+        (OUTCOME, Unsupported("schema evolution"), Verdict.JUDGED_IN_PART, []),
+        (REJECTION, Unsupported("schema evolution"), Verdict.JUDGED_IN_PART, []),
+        (
+            replace(REJECTION, error_class="INTERNAL_ERROR"),
+            Unsupported("schema evolution"),
+            Verdict.MISMATCH,
+            [("itself", "breakdown")],
+        ),
+        (
+            replace(OUTCOME, metrics={"numTargetRowsInserted": 5, "numTargetRowsDeleted": 0}),
+            Unsupported("schema evolution"),
+            Verdict.MISMATCH,
+            [("itself", "P-5")],
+        ),
     ],
 )
 def test_verdicts(
@@ -136,11 +149,11 @@ def test_without_reference_expect_decides(answer: EngineResult, expect: Expectat
     assert report.reason == "held against expect only, because the reference does not support schema evolution"
 
 
-def test_a_case_that_nobody_can_judge_is_not_run() -> None:
-    """No reference and no expectation: the engine's time is saved."""
+def test_a_case_that_the_reference_does_not_predict_is_run() -> None:
+    """No prediction and no expectation: what the engine shows is held against the laws."""
     engine = FakeEngine(OUTCOME)
     report = check_case(CASE, engine, reference=lambda _: Reference(answer=Unsupported("x")))
-    assert (report.reason, report.result, engine.calls) == ("reference: x", None, 0)
+    assert (report.reason, report.result, engine.calls) == ("reference: x", OUTCOME, 1)
 
 
 def test_the_reasons_of_both_sides_are_named() -> None:

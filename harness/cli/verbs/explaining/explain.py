@@ -135,6 +135,7 @@ def _exit_code(reference: Reference, report: CaseReport | None) -> ExitCode:
         return ExitCode.INCONCLUSIVE if isinstance(reference.answer, Unsupported) else ExitCode.AGREE
     codes = {
         Verdict.MISMATCH: ExitCode.AGREE if report.deviations else ExitCode.MISMATCH,
+        Verdict.JUDGED_IN_PART: ExitCode.INCONCLUSIVE,
         Verdict.UNSUPPORTED: ExitCode.INCONCLUSIVE,
         Verdict.ENGINE_ERROR: ExitCode.ENGINE,
     }
