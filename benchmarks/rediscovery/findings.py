@@ -118,7 +118,7 @@ def shows(report: CaseReport, finding: Seen) -> bool | None:
 
     A merge that fails, or should fail and does not, hides what else is wrong. So does anything else of the same kind.
     """
-    if report.verdict in (Verdict.UNSUPPORTED, Verdict.ENGINE_ERROR):
+    if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED, Verdict.ENGINE_ERROR):
         return None
     named = fingerprint(report)
     if named is not None and _without_engine(str(named)) == finding.text:

@@ -40,6 +40,7 @@ class RowCheck:
         sql: a DuckDB condition over ``c0``, ``c1``, ...: TRUE for a good row, never NULL.
         partial: whether evaluating it can fail on some row.
         asked: what of it the other evaluator is asked for.
+        is_generated: whether it is about the value of a generated column.
     """
 
     error_class: str
@@ -47,6 +48,7 @@ class RowCheck:
     sql: str
     partial: bool = False
     asked: tuple[Asked, ...] = ()
+    is_generated: bool = False
 
 
 def check_texts(properties: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -113,7 +115,12 @@ def _generated(column: Field, translator: Translator, asker: Asker) -> RowCheck:
     condition = _translated(node, text, translator, asker)
     what = f"Generated Column ({column.name} <=> ({column.generated}))"
     return RowCheck(
-        error_class=CHECK_VIOLATED, what=what, sql=condition.sql, partial=condition.partial, asked=asker.take()
+        error_class=CHECK_VIOLATED,
+        what=what,
+        sql=condition.sql,
+        partial=condition.partial,
+        asked=asker.take(),
+        is_generated=True,
     )
 
 

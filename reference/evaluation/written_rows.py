@@ -136,9 +136,19 @@ def broken_before_stored(
 
     Whether Delta looks at a row before or after that depends on the plan. The rows that a table holds fulfil its
     constraints in any case.
+
+    Raises:
+        UnsupportedByReferenceError: a generated column, which is computed before, has another value for the NULL.
     """
     stored = stored_rows(rows, schema, tables.target)
-    return broken_constraints([row for number, row in rows.items() if row != stored[number]], schema, checks, tables)
+    changed = [number for number, row in rows.items() if row != stored[number]]
+    if not changed:
+        return frozenset()
+    before, after = ([these[number] for number in changed] for these in (rows, stored))
+    generated = [check for check in checks if check.is_generated]
+    if broken_constraints(before, schema, generated, tables) != broken_constraints(after, schema, generated, tables):
+        raise UnsupportedByReferenceError("a generated column over an empty text in a partition column (R-744)")
+    return broken_constraints(before, schema, checks, tables)
 
 
 def change_rows(effects: Effects) -> tuple[Row, ...]:

@@ -82,7 +82,7 @@ def test_saved_case(name: str, engine: PySparkEngine) -> None:
     report = check_case(CASES[name], engine)
 
     assert not report.mismatches, mismatch_report(report)
-    if report.verdict is Verdict.UNSUPPORTED:
+    if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
         assert name in GAPS, f"not supported, and not among GAPS: {report.reason}"
         assert GAPS[name].reason in report.reason
         return
