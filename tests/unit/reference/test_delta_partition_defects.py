@@ -21,32 +21,21 @@ def _answer(**parts: object) -> Prediction:
     return answer
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "zone"),
-    [
-        ("TIMESTAMP", "2024-11-03T06:30:00Z", "America/New_York"),  # the second 01:30 of that night
-        ("TIMESTAMP", "2024-11-03T05:30:00Z", "America/New_York"),
-        ("TIMESTAMP", "2024-04-06T15:15:00Z", "Australia/Lord_Howe"),
-        ("STRING", "__HIVE_DEFAULT_PARTITION__", "UTC"),
-        ("STRING", " ", "UTC"),
-        ("STRING", "a%41", "UTC"),
-    ],
-)
-def test_a_copied_row_keeps_its_partition(kind: str, value: str, zone: str) -> None:
+@pytest.mark.parametrize("value", ["__HIVE_DEFAULT_PARTITION__", " ", "a%41"])
+def test_a_copied_row_keeps_its_partition(value: str) -> None:
     """R-302: docs/findings/delta-spark-partition-folders.md."""
-    target = {"schema": f"id INT, p {kind}", "partition_by": ["p"]}
-    stays, both = {**target, "files": [[[2, value]]]}, {**target, "files": [[[1, value], [2, value]]]}
-    source = {"schema": "id INT", "rows": [[1]]}
-    conf = {"spark.sql.session.timeZone": zone}
-    left = _answer(target=both, source=source, sql=_DELETE, conf=conf).rows
-    assert left == _answer(target=stays, source={**source, "rows": []}, sql=_DELETE, conf=conf).rows
-    assert len(left) == 1
+    answer = _answer(
+        target={"schema": "id INT, p STRING", "partition_by": ["p"], "files": [[[1, value], [2, value]]]},
+        source={"schema": "id INT", "rows": [[1]]},
+        sql=_DELETE,
+    )
+    assert answer.rows == ((2, value),)
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT id, v FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY v DESC) AS rn FROM source) WHERE rn = 1",
+        "SELECT id, v FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY v DESC) n FROM source) WHERE n=1",
         "SELECT DISTINCT id, 0 AS v FROM source",
         "SELECT id, max(v) AS v FROM source GROUP BY id",
     ],
