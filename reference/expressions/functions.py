@@ -11,6 +11,7 @@ from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.arithmetic import absolute
 from mergecheck.reference.expressions.char_padding import refuse_char
+from mergecheck.reference.syntax.query_tree import described
 from mergecheck.reference.types.data_types import (
     BINARY,
     BOOLEAN,
@@ -41,10 +42,10 @@ def function(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
     """
     known = _FUNCTIONS.get(type(node))
     if known is None:
-        raise UnsupportedByReferenceError(f"expression {type(node).__name__}")
+        raise UnsupportedByReferenceError(described(node))
     call, names = known
     if any(value for name, value in node.args.items() if name not in names and name not in _HARMLESS):
-        raise UnsupportedByReferenceError(f"{type(node).__name__} with more than its usual operands")
+        raise UnsupportedByReferenceError(f"{described(node)} with more than its usual operands")
     operands: list[Typed] = []
     for name in names:
         given = node.args.get(name)

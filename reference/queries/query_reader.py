@@ -13,7 +13,7 @@ from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.aggregates import check_groupable
 from mergecheck.reference.queries.query_columns import UNRESOLVED, columns, grouping, in_query, origins
-from mergecheck.reference.syntax.query_tree import allow, table_name
+from mergecheck.reference.syntax.query_tree import allow, described, table_name
 from mergecheck.reference.types.data_types import Field, Schema
 from mergecheck.reference.types.typed import Side, Typed
 
@@ -62,7 +62,7 @@ class Reader:
         if isinstance(node, exp.Subquery) and not node.args.get("alias"):
             allow(node, "this", "with_")
             return self.read(node.this, known, named=named)
-        raise UnsupportedByReferenceError(f"source query {type(node).__name__}")
+        raise UnsupportedByReferenceError(f"a source query that begins with {described(node)}")
 
     def _with(self, node: exp.Expr, known: Mapping[str, Rows]) -> Mapping[str, Rows]:
         allow(node, "expressions")
@@ -188,7 +188,7 @@ class Reader:
         elif isinstance(node, exp.Values):
             rows, qualifier = self._values(node), node.alias
         else:
-            raise UnsupportedByReferenceError(f"source query from {type(node).__name__}")
+            raise UnsupportedByReferenceError(f"a source query from {described(node)}")
         rows = self._renamed(rows, node)
         values = tuple(f"q{number}.c{i}" for i in range(len(rows.schema.columns)))
         relation = Relation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,6 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_CLAUSES = {
+    "laterals": "LATERAL VIEW",
+    "pivots": "PIVOT",
+    "sample": "TABLESAMPLE",
+    "spec": "a frame of a window",
+    "version": "VERSION AS OF",
+    "windows": "WINDOW",
+}
+_CALL = re.compile(r"([A-Za-z_]\w*)\(")
+
+
 def allow(node: exp.Expr, *known: str) -> None:
     """Refuse a node that says more than its reader reads.
 
@@ -20,8 +32,26 @@ def allow(node: exp.Expr, *known: str) -> None:
     """
     for name, value in node.args.items():
         if value and name not in known:
-            word = name.rstrip("_").replace("_", " ")
-            raise UnsupportedByReferenceError(f"source query with {word} in {type(node).__name__}")
+            if isinstance(node, exp.Func):
+                raise UnsupportedByReferenceError(f"{described(node)} in this form")
+            clause = _CLAUSES.get(name, name.rstrip("_").replace("_", " ").upper())
+            raise UnsupportedByReferenceError(f"{clause} in a source query")
+
+
+def described(node: exp.Expr) -> str:
+    """Name an expression as Spark spells it, without its operands: ``function date_format``, ``operator &``."""
+    if isinstance(node, exp.Exists | exp.Query):
+        return "EXISTS with a query" if isinstance(node, exp.Exists) else "a query in an expression"
+    sql = node.sql(dialect="databricks")
+    if found := _CALL.match(sql):
+        return f"function {found[1].lower()}"
+    if isinstance(node, exp.JSONExtract | exp.JSONExtractScalar):  # written as a path behind a colon
+        return "function get_json_object"
+    left = node.left.sql(dialect="databricks") if isinstance(node, exp.Binary) else ""
+    if left and sql.startswith(f"{left} "):
+        return f"operator {sql.removeprefix(left).split()[0]}"
+    word = next(iter(sql.split()), "")
+    return f"expression {word}" if word.isalpha() and word.isupper() else "an expression of this kind"
 
 
 def table_name(table: exp.Table) -> str:

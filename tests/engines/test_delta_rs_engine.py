@@ -73,7 +73,7 @@ def test_what_cannot_be_said_is_refused_beforehand(engine: DeltaRsEngine) -> Non
     """With the words of the run, which then need not begin."""
     assert isinstance(engine, PrecheckingEngine)
     nested = case("WHEN MATCHED AND array(1) = array(s.id) THEN DELETE")
-    assert engine.unsupported_reason(nested) == engine.run(nested) == Unsupported("expression array")
+    assert engine.unsupported_reason(nested) == engine.run(nested) == Unsupported("function array")
     assert engine.unsupported_reason(WARM_UP) is None
 
 
@@ -111,7 +111,7 @@ def test_a_merge_without_effect_tells_nothing_of_versions(engine: DeltaRsEngine)
 
 def test_what_it_cannot_say_is_unsupported(engine: DeltaRsEngine) -> None:
     """The reason can be counted."""
-    assert engine.run(case("WHEN MATCHED AND length(t.v) = 1 THEN DELETE")) == Unsupported("expression length")
+    assert engine.run(case("WHEN MATCHED AND length(t.v) = 1 THEN DELETE")) == Unsupported("function length")
     assert engine.run(case("WHEN MATCHED THEN DELETE", conf={"delta-rs.no_such_option": "true"})) == Unsupported(
         "option no_such_option"
     )

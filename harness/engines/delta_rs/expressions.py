@@ -25,6 +25,7 @@ from mergecheck.harness.engines.delta_rs.types import (
 )
 from mergecheck.reference.errors import CaseFormatError
 from mergecheck.reference.expressions.comparisons import COMPARISONS
+from mergecheck.reference.syntax.query_tree import described
 from mergecheck.reference.syntax.statement import is_name, name_parts
 from mergecheck.reference.types.data_types import (
     BINARY,
@@ -102,7 +103,7 @@ class Speaker:
         }
         way = cases.get(type(node))
         if way is None:
-            raise UnsayableError(f"expression {node.key}")
+            raise UnsayableError(described(node))
         return way(node)
 
     def condition(self, node: exp.Expr) -> str:

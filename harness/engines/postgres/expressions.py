@@ -16,6 +16,7 @@ from sqlglot import exp
 from mergecheck.harness.engines.postgres.tables import identifier, postgres_type, quoted
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.comparisons import COMPARISONS
+from mergecheck.reference.syntax.query_tree import described
 from mergecheck.reference.syntax.statement import name_parts
 from mergecheck.reference.types import data_types as t
 from mergecheck.reference.types.ddl import parse_type
@@ -158,7 +159,7 @@ class ExpressionWriter:
             left, right = self._integers(node)
             wide = t.BIGINT if t.BIGINT in (left.type, right.type) else left.type
             return Written(f"({left.sql} {_SUMS[type(node)]} {right.sql})", wide)
-        raise UnsupportedByReferenceError(f"expression {node.key}")
+        raise UnsupportedByReferenceError(described(node))
 
     def _column(self, node: exp.Expr) -> Written:
         try:
