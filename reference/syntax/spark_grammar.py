@@ -97,9 +97,9 @@ special = ( FIRST | LAST | ANY_VALUE ) '(' expression IGNORE NULLS ')'
   | TRIM '(' ( BOTH | LEADING | TRAILING )? comparison? FROM comparison ')'
   | OVERLAY '(' comparison PLACING comparison FROM comparison ( FOR comparison )? ')'
 interval = INTERVAL ( '-' | '+' )? <string> unit TO unit
-  | INTERVAL ( ( '-' | '+' )? ( <integer> | <string> ) unit )+
+  | INTERVAL ( ( '-' | '+' )? ( <integer> | <number> | <string> ) unit )+ | INTERVAL <string>
 unit = YEAR | YEARS | MONTH | MONTHS | WEEK | WEEKS | DAY | DAYS | HOUR | HOURS | MINUTE | MINUTES | SECOND | SECONDS
-  | MILLISECOND | MILLISECONDS | MICROSECOND | MICROSECONDS
+  | MILLISECOND | MILLISECONDS | MICROSECOND | MICROSECONDS | NANOSECOND | NANOSECONDS
 constant = NULL | TRUE | FALSE | typed | '-'? ( <integer> | <number> ) | text
 typed = ( DATE | TIMESTAMP | TIMESTAMP_NTZ | TIMESTAMP_LTZ | X ) <string>
 text = <string>+

@@ -266,7 +266,15 @@ def _from_first(tree: Tree) -> str:
 
 
 def _interval(tree: Tree) -> str:
-    """Write an interval of several units as a sum, in brackets: sqlglot reads no sign before its later parts."""
+    """Write an interval of several units as a sum, in brackets: sqlglot reads no sign before its later parts.
+
+    A text with its units inside and a count with a fraction become a call of no known function, which has no
+    translation: sqlglot reads the first unit of such a text only.
+    """
+    is_fraction = any(isinstance(part, Token) and part.kind is TokenKind.NUMBER for part in tree.parts)
+    if is_fraction or not tree.trees("unit"):
+        words = " ".join(write(part) for part in tree.parts[1:]).replace("'", "")
+        return f"interval_literal('{words}')"
     if len(tree.trees("unit")) == 1 or tree.has("TO"):
         return _joined(tree)
     sums, part = [], ["INTERVAL"]

@@ -24,6 +24,13 @@ _HEAD = "MERGE INTO t USING s ON TRUE"
         ("NOT a = b AND c", "NOT a = b AND c"),
         ("when = 1 AND like LIKE like", "`when` = 1 AND `like` LIKE `like`"),
         ("a !> b AND c != d AND e == f", "a <= b AND c <> d AND e = f"),
+        ("a + INTERVAL 1 DAY", "a + INTERVAL 1 DAY"),
+        ("a + INTERVAL '1 2:03' DAY TO MINUTE", "a + INTERVAL '1 2:03' DAY TO MINUTE"),
+        ("a + INTERVAL 1 DAY -2 HOURS", "a + (INTERVAL 1 DAY + INTERVAL - 2 HOURS)"),
+        ("a + INTERVAL 1.5 SECONDS", "a + interval_literal('1.5 SECONDS')"),
+        ("a + INTERVAL '1 day 2 hours'", "a + interval_literal('1 day 2 hours')"),
+        ("interval = t.interval", "`interval` = t . `interval`"),
+        ("exists(a, x -> x > 2)", "`exists` ( a , x -> x > 2 )"),
     ],
 )
 def test_an_expression_has_the_brackets_of_spark(text: str, plain: str) -> None:
