@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
+import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -68,7 +71,10 @@ class MergeReference:
         self._evaluator = evaluator
         self._always = always
         self._several_matches = several_matches
-        self._database = duckdb.connect(":memory:")
+        # What does not fit in memory goes to a folder of DuckDB's own; by default that is one of the working folder,
+        # where a stranger may have left links.
+        spill = Path(tempfile.gettempdir()) / f"mergecheck-duckdb-{uuid.uuid4().hex}"
+        self._database = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
         self._database.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL enable_optimizer = false; SET threads = 1")
 
     def __reduce__(self) -> tuple[type[MergeReference], tuple[Evaluator | None, bool, SeveralMatches]]:

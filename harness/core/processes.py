@@ -1,4 +1,8 @@
-"""Processes of this machine."""
+"""Processes of this machine.
+
+The working folder may come from a stranger. A Python that starts by ``-c`` or ``-m`` imports from it before anything
+else, unless ``PYTHONSAFEPATH`` is set; the processes of ``multiprocessing`` start so.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,17 @@ import os
 import resource
 import sys
 import threading
+from contextlib import contextmanager
 from multiprocessing.connection import wait
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SAFE_PATH: Mapping[str, str] = {"PYTHONSAFEPATH": "mergecheck"}
+"""Environment of a Python that does not import from the folder in which it starts. Any text switches it on; this one
+says who did."""
+_starting = threading.Lock()  # the environment belongs to all threads
 
 
 def is_alive(pid: int) -> bool:
@@ -35,6 +49,26 @@ def limit_memory(pid: int, num_bytes: int) -> None:
     if sys.platform == "linux":
         with contextlib.suppress(ProcessLookupError):  # it has ended
             resource.prlimit(pid, resource.RLIMIT_AS, (num_bytes, num_bytes))
+
+
+@contextmanager
+def environment_with(variables: Mapping[str, str]) -> Iterator[None]:
+    """For the block, let processes that start find these variables; those that the user has set stay as they are."""
+    with _starting:
+        new = [name for name in variables if not os.environ.get(name)]
+        os.environ.update({name: variables[name] for name in new})
+        try:
+            yield
+        finally:
+            for name in new:
+                os.environ.pop(name, None)
+
+
+def forget_safe_path() -> None:
+    """In a process that ``environment_with(SAFE_PATH)`` started: what an engine starts is the engine's own matter."""
+    for name, value in SAFE_PATH.items():
+        if os.environ.get(name) == value:
+            del os.environ[name]
 
 
 def end_with_parent() -> None:

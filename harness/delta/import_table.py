@@ -23,6 +23,7 @@ from mergecheck.harness.core.schema_json import as_nullable, schema_from_json
 from mergecheck.harness.delta.arrow_schema import plain_table, schema_of
 from mergecheck.harness.delta.tables.live_files import is_beyond_arrow, live_files
 from mergecheck.harness.errors import HarnessBugError, UserInputError
+from mergecheck.harness.spark.temp_dirs import spill_path
 from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
 from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.case.table_properties import checked_properties
@@ -237,7 +238,7 @@ def _read_parquet(path: Path, what: str) -> pa.Table:
 def _read_csv(path: Path, target: Schema, what: str) -> pa.Table:
     """Read a CSV file with a header; columns named like the target's have the target's types, others are guessed."""
     names = {column.name.lower(): column for column in target.columns}
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"temp_directory": str(spill_path())}) as connection:
         try:
             header = connection.read_csv(str(path), header=True).columns
             known = {name: names[name.lower()].type.ddl() for name in header if name.lower() in names}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.engine_folder import search_engine_folder
 from mergecheck.harness.core.similar_names import did_you_mean
 from mergecheck.harness.engine import Diagnosis, Engine
 from mergecheck.harness.errors import UserInputError
@@ -134,9 +133,7 @@ def _from_entry_point(name: str) -> Callable[[], object]:
 
 
 def _from_path(name: str) -> Callable[[], object]:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)  # last, so that nothing of the user's hides an installed module
+    search_engine_folder()
     importlib.invalidate_caches()
     return _load(EntryPoint(name=name, value=name, group=GROUP), name)
 

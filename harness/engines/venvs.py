@@ -1,4 +1,8 @@
-"""Virtual environments of released versions, one each, kept in the user's cache."""
+"""Virtual environments of released versions, one each, kept in the user's cache.
+
+The working folder may come from a stranger. So nothing that makes an environment starts there: uv would take the
+package index from its ``uv.toml`` or ``pyproject.toml``, and Python would import from it.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TIME_LIMIT = 900  # seconds
+# In their folder, these end uv's search for settings, which goes upwards; those of the user apply.
+_NO_SETTINGS = ("uv.toml", "pyproject.toml")
 _COMPLETE = "complete"  # written last, so that an environment without it is known to be half made
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]*")
 _NO_SUCH_VERSION = ("No matching distribution found", "No solution found", "no version of", "there are no versions")
@@ -63,14 +69,16 @@ def _make(directory: Path, what: str, requirements: Sequence[str]) -> None:
     directory.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f"{directory.name}.", dir=directory.parent))
     try:
+        for name in _NO_SETTINGS:
+            (building / name).touch()
         uv = shutil.which("uv")
         if uv is not None:
-            _run([uv, "venv", "--quiet", "--python", sys.executable, str(building / "env")], what)
+            _run([uv, "venv", "--quiet", "--python", sys.executable, str(building / "env")], what, folder=building)
             install = [uv, "pip", "install", "--quiet", "--python", str(_interpreter(building / "env"))]
         else:
-            _run([sys.executable, "-m", "venv", str(building / "env")], what)
-            install = [str(_interpreter(building / "env")), "-m", "pip", "install", "--quiet"]
-        _run([*install, *requirements], what)
+            _run([sys.executable, "-I", "-m", "venv", str(building / "env")], what, folder=building)
+            install = [str(_interpreter(building / "env")), "-I", "-m", "pip", "install", "--quiet"]
+        _run([*install, *requirements], what, folder=building)
         (building / "env" / _COMPLETE).touch()
         shutil.rmtree(directory, ignore_errors=True)  # what an interrupted run left there
         try:
@@ -82,9 +90,11 @@ def _make(directory: Path, what: str, requirements: Sequence[str]) -> None:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def _run(command: list[str], what: str) -> None:
+def _run(command: list[str], what: str, *, folder: Path) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT, check=False)  # noqa: S603 - our own interpreter, or uv
+        done = subprocess.run(  # noqa: S603 - our own interpreter, or uv
+            command, cwd=folder, capture_output=True, text=True, timeout=_TIME_LIMIT, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EngineDownError(f"{what} cannot be installed: {error}") from error
     if done.returncode == 0:

@@ -74,7 +74,7 @@ def judge_apart(
         "memory_bytes": memory_bytes,
         "spill": str(spill),
     }
-    command = [sys.executable, "-m", __name__]
+    command = [sys.executable, "-P", "-m", __name__]  # not from the working folder
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:  # noqa: S603 - this interpreter
         assert child.stdin is not None  # noqa: S101 - tells mypy
         assert child.stdout is not None  # noqa: S101 - the same

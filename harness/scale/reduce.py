@@ -23,7 +23,7 @@ from mergecheck.harness.scale.tables.generate import write_tables
 from mergecheck.harness.scale.tables.spec import KEY, SCHEMA
 from mergecheck.harness.session import rerun_on
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows, shrink
-from mergecheck.harness.spark.temp_dirs import owned_prefix
+from mergecheck.harness.spark.temp_dirs import owned_prefix, spill_path
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.arrow import table_to_rows
 
@@ -138,7 +138,7 @@ def small_case(
     target = observe_table(tables["target"], metrics={}, taken=None).before
     source = observe_table(tables["source"], metrics={}, taken=None).after
     listed = ", ".join(str(key) for key in keys or () if key is not None)
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"temp_directory": str(spill_path())}) as connection:
 
         def rows(query: str, prefix: str, order: str) -> Any:  # noqa: ANN401 - an Arrow table
             key = f"{prefix}{place}"

@@ -101,7 +101,20 @@ def changed_files(base: str, *, folder: Path) -> tuple[str, ...]:
     Raises:
         UserInputError: git is not there, or does not know.
     """
-    command = ("git", "diff", "--name-only", "-z", "--no-ext-diff", "--merge-base", "--end-of-options", base, "--")
+    # the repository may come from a stranger: its own settings may name programs
+    command = (
+        "git",
+        "-c",
+        "core.fsmonitor=false",
+        "diff",
+        "--name-only",
+        "-z",
+        "--no-ext-diff",
+        "--merge-base",
+        "--end-of-options",
+        base,
+        "--",
+    )
     try:
         done = subprocess.run(  # noqa: S603 - the name of a commit cannot be taken for an option
             command, cwd=folder, capture_output=True, timeout=_GIT_SECONDS, check=False

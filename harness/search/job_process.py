@@ -14,7 +14,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.core.processes import end_with_parent
+from mergecheck.harness.core.processes import SAFE_PATH, end_with_parent, environment_with, forget_safe_path
 from mergecheck.harness.errors import HarnessBugError
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.verdict import CaseReport, Verdict
@@ -84,7 +84,8 @@ class JobProcess:
         if self._process is None or self._connection is None:
             connection, other_end = _SPAWN.Pipe()
             process = _SPAWN.Process(target=_serve, args=(other_end, self._factory, self._options), daemon=True)
-            process.start()
+            with environment_with(SAFE_PATH):
+                process.start()
             other_end.close()
             self._process, self._connection = process, connection
         return self._process, self._connection
@@ -116,6 +117,7 @@ def _serve(connection: Connection, factory: Callable[[], Engine], options: Mappi
     """Check cases until nobody sends any more, or until the parent is gone, which ends a case under way."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the run, which ends its jobs itself
     end_with_parent()
+    forget_safe_path()
     checker: Checker | None = None
     while True:
         try:

@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
-from mergecheck.harness.core.processes import end_with_parent
+from mergecheck.harness.core.processes import SAFE_PATH, end_with_parent, environment_with, forget_safe_path
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.selfcheck.shrinking import Shrunk, shrink_fault
 from mergecheck.harness.selfcheck.trial import SeedResult, run_seed
@@ -61,7 +61,7 @@ def run_seeds(
         for seed in seeds:
             missed = _missed(faults, [*known, *found]) if drop_missed else ()
             left = [fault for fault in faults if fault.id not in missed]
-            yield pool.submit(_run_seed, left, missed, seed, max_cases)
+            yield _submitted(pool, _run_seed, left, missed, seed, max_cases)
 
     with _pool(min(jobs, len(seeds))) as pool:
         return _collected(submitted(pool), told, at_once=jobs)
@@ -89,12 +89,21 @@ def shrink_faults(
             first.setdefault(name, (result.seed, kill.index))
     found = (fault for fault in faults if fault.id in first)
     with _pool(jobs) as pool:
-        return _collected((pool.submit(_shrink, fault, *first[fault.id]) for fault in found), listener, at_once=jobs)
+        return _collected(
+            (_submitted(pool, _shrink, fault, *first[fault.id]) for fault in found), listener, at_once=jobs
+        )
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
     # A new interpreter each: a fork would share the parent's JVM connection, if it has one.
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_start)
+    context = multiprocessing.get_context("spawn")
+    with environment_with(SAFE_PATH):  # the queues of a pool start a process, too
+        return ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_start)
+
+
+def _submitted(pool: ProcessPoolExecutor, do: Callable[..., T], *arguments: object) -> Future[T]:
+    with environment_with(SAFE_PATH):  # a pool starts its processes as work comes
+        return pool.submit(do, *arguments)
 
 
 def _collected(futures: Iterator[Future[T]], listener: Callable[[T], None], *, at_once: int) -> list[T]:
@@ -119,6 +128,7 @@ def _collected(futures: Iterator[Future[T]], listener: Callable[[T], None], *, a
 def _start() -> None:
     global _engine  # noqa: PLW0603 - one engine per process of the pool, made before its first piece of work
     end_with_parent()
+    forget_safe_path()
     _engine = PySparkEngine()
     _engine.run(WARM_UP)
 

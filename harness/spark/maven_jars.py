@@ -63,7 +63,7 @@ def cache_directory() -> Path:
     """Return the directory for fetched files: ``MERGECHECK_CACHE``, else the user's cache directory."""
     given = os.environ.get(CACHE_VARIABLE)
     if given:
-        return Path(given)
+        return Path(given).absolute()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "mergecheck"
     if sys.platform == "darwin":
@@ -125,7 +125,9 @@ def _fetch(wanted: JarSet, directory: Path) -> None:
             f"-DoutputDirectory={jars}",
         ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT, check=False)  # noqa: S603 - the user's own Maven
+            done = subprocess.run(  # noqa: S603 - the user's own Maven; some versions read .mvn/ of their working folder
+                command, cwd=scratch, capture_output=True, text=True, timeout=_TIME_LIMIT, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EngineDownError(_no_jars(wanted, str(error))) from error
         if done.returncode != 0 or not any(jars.glob("*.jar")):

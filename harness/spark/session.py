@@ -20,6 +20,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.engine_folder import FOLDER_VARIABLE, engine_folder
+from mergecheck.harness.core.processes import SAFE_PATH, environment_with
 from mergecheck.harness.errors import BadSettingError, EngineDownError
 from mergecheck.harness.spark.config import current_place, note_use
 from mergecheck.harness.spark.connect import another_remote, is_remote, start_remote
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.spark.config import SparkPlace
 
+_DAEMON = "mergecheck.harness.spark.worker_daemon"
 _LOG_TAIL = 8  # lines of Spark's log that an error shows
 
 
@@ -123,6 +126,8 @@ FIXED_SETTINGS: Mapping[str, str] = {
     # Python on Windows has no Unix domain sockets.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     **PLANS_UNDESCRIBED,
+    # Python workers start in the working folder, which may come from a stranger.
+    **{f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()},
 }
 LOOPBACK_SETTINGS: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
@@ -166,21 +171,31 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        **({"spark.python.daemon.module": _DAEMON} if place.is_here else {}),
         **extra_settings(place),
     }
     for name, value in all_settings.items():
         builder = builder.config(name, value)
     try:
-        with _output_to(log), _interrupt_handler_kept():
+        with _output_to(log), _interrupt_handler_kept(), environment_with({"SPARK_HOME": _spark_home()}):
             session = builder.getOrCreate()
     except Exception as error:
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
     session.sparkContext.setLogLevel("ERROR")
+    if (folder := engine_folder()) is not None:
+        session.sparkContext.environment[FOLDER_VARIABLE] = folder  # also if the session ran before
     give_secrets(session, place)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     if not place.is_here:
         _prepare_workers(session, place, scratch)
     return session
+
+
+def _spark_home() -> str:
+    """Return the folder of the Spark that PySpark brings; PySpark would take one above the working folder first."""
+    import pyspark  # noqa: PLC0415 - see _silence_query_log
+
+    return str(Path(pyspark.__file__).parent)
 
 
 def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) -> None:

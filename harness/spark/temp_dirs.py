@@ -44,6 +44,14 @@ def scratch_path() -> Path:
     return _path_in(scratch_parent(os.environ))
 
 
+def spill_path() -> Path:
+    """Choose a path at which a DuckDB can make the folder for what it cannot keep in memory.
+
+    By default that folder is ``.tmp`` in the working folder, where a stranger may have left links.
+    """
+    return _path_in(None)
+
+
 @contextmanager
 def directory_at(path: Path) -> Iterator[None]:
     """Make a private directory for the block."""

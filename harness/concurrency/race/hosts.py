@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.concurrency.race.engines import open_client
+from mergecheck.harness.core.processes import SAFE_PATH, environment_with, forget_safe_path
 from mergecheck.harness.errors import EngineDownError, MergecheckError
 from mergecheck.harness.spark.temp_dirs import clear_leftovers
 
@@ -74,7 +75,8 @@ class Host:
         self._process = context.Process(
             target=_serve, args=(theirs, self._engine, self._num_threads), daemon=True, name="mergecheck-writers"
         )
-        self._process.start()
+        with environment_with(SAFE_PATH):
+            self._process.start()
         theirs.close()
         if not self._connection.poll(_START_SECONDS):
             self.kill()
@@ -141,6 +143,7 @@ def _serve(connection: Connection, engine: str, num_threads: int) -> None:
     """Run in the process: open the clients, then do tasks until there are none."""
     os.setsid()  # a group of its own, which is killed as a whole
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends its hosts itself
+    forget_safe_path()
     try:
         clients = [open_client(engine) for _ in range(num_threads)]
     except MergecheckError as error:

@@ -25,7 +25,9 @@ import json
 import os
 import queue
 import sys
+import tempfile
 import threading
+import uuid
 import warnings
 from typing import Any
 
@@ -47,7 +49,9 @@ class Session:
     def open(self, path: str) -> None:
         """Give the following steps a database, in memory or in a file, and leave the one before."""
         if self.connection is None:
-            self.connection = duckdb.connect(":memory:")
+            # by default .tmp in the working folder, where a stranger may have left links
+            spill = os.path.join(tempfile.gettempdir(), f"mergecheck-duckdb-{uuid.uuid4().hex}")  # noqa: PTH118 - a plain text
+            self.connection = duckdb.connect(":memory:", config={"temp_directory": spill})
         self.connection.execute(f"USE memory; DETACH DATABASE IF EXISTS database_{self.number}")
         self.number += 1
         self.connection.execute(f"ATTACH '{path}' AS database_{self.number}; USE database_{self.number}")

@@ -64,9 +64,12 @@ def _read(lines: queue.SimpleQueue[str]) -> None:
 
 
 def _started(session: dict[str, str]) -> Any:  # noqa: ANN401 - the imports of this module are PySpark's alone
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - an answer to "version" needs none
+    import pyspark  # noqa: PLC0415 - an answer to "version" needs none
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - the same
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # what this process inherited may be another Spark's
+    # PySpark would take a Spark above the working folder first, and what this process inherited may be another's.
+    os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)  # noqa: PTH120 - a plain text
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder
     for name, value in session.items():
         builder = builder.config(name, value)

@@ -21,6 +21,7 @@ from mergecheck.harness.delta.tables.partition_values import directory
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.scale.tables.row_queries import Cells
 from mergecheck.harness.scale.tables.spec import PARTITION, SCHEMA
+from mergecheck.harness.spark.temp_dirs import spill_path
 from mergecheck.reference.case.model import CDF_PROPERTY
 from mergecheck.reference.types.data_types import DOUBLE
 from mergecheck.reference.types.typed import identifier, string_literal
@@ -145,7 +146,7 @@ def _write_file(path: Path, file: _File) -> dict[str, Any]:
         for name in (identifier(column.name),)
         for part in (f"min({name})", f"max({name})", f"count(*) - count({name})")
     ]
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"temp_directory": str(spill_path())}) as connection:
         connection.execute("SET threads = 1; SET TimeZone = 'UTC'")
         connection.execute(f"CREATE TEMP TABLE part AS {file.query}")
         connection.execute(f"COPY (SELECT {listed} FROM part) TO {string_literal(str(full))} (FORMAT parquet)")
