@@ -188,7 +188,8 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def with_place(*, master: str | None, remote: str | None, table_root: str | None, **values: Any) -> Any:  # noqa: ANN401 - click passes options of any type
         use_place(spark_place(master=master, remote=remote, table_root=table_root))
-        require_place()
+        if values.get("engine_name", "") is not None:  # a verb that runs no engine connects to no store
+            require_place()
         answer = command(**values)
         if _on_command_line("master", "remote", "table_root") and not was_used():
             notice("--master, --remote and --table-root had no effect: no engine of this run uses Spark")

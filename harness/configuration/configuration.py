@@ -5,14 +5,18 @@ A profile's value wins over the configuration's own, and the table of a verb ove
 
 from __future__ import annotations
 
+import json
+import shlex
 import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.configuration.bounds import reason_for_trust
 from mergecheck.harness.configuration.files import ConfigFile, find_file, read_file
 from mergecheck.harness.configuration.schema import PROFILES, check, closest, keys_of, load_schema, shared_keys
+from mergecheck.harness.configuration.trusted import TrustedFiles
 from mergecheck.harness.errors import UserInputError
 
 if TYPE_CHECKING:
@@ -28,10 +32,33 @@ EXCLUSIVE = (("deviations", "no-deviations"), ("master", "remote"), ("steer", "j
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value and where it comes from, for example ``mergecheck.toml, profile ci``."""
+    """A value and where it comes from, for example ``mergecheck.toml, profile ci``.
+
+    Attributes:
+        folder: of the configuration whose value it is; None for one that is packaged, a default or a variable's.
+    """
 
     value: Any
     origin: str
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsTrust:
+    """A setting of a file that only a trusted file may have.
+
+    Attributes:
+        name: with its tables, such as ``profiles.ci.fuzz.events``.
+        reason: what it does, such as ``imports code``.
+    """
+
+    name: str
+    value: Any
+    reason: str
+
+    def __str__(self) -> str:
+        """Return it as the file has it, with the reason."""
+        return f"{self.name} = {json.dumps(self.value, ensure_ascii=False, default=str)}, which {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +69,16 @@ class Configuration:
         file: the file that is used, if any.
         profile: the profile that is used, if any.
         outside: a file that lies above the project and is not used.
+        is_named: whether the user names the file; else it was found by searching.
+        trusted: the files that the user trusts.
     """
 
     schema: Mapping[str, Any]
     file: ConfigFile | None = None
     profile: str | None = None
     outside: Path | None = None
+    is_named: bool = False
+    trusted: TrustedFiles | None = None
     packaged: Mapping[str, Any] = field(default_factory=dict)
 
     def settings(self, verb: str, *, given: Iterable[str] = ()) -> dict[str, Setting]:
@@ -65,9 +96,62 @@ class Configuration:
                 if key not in keys:
                     continue
                 found = {name: one for name, one in found.items() if name not in _rivals(key)}
-                found[key] = Setting(_adapted(value, keys[key], folder), origin)
+                found[key] = Setting(_adapted(value, keys[key], folder), origin, folder)
         out = {rival for name in given for rival in (name, *_rivals(name))}
         return {key: setting for key, setting in found.items() if key not in out}
+
+    @property
+    def needs_trust(self) -> tuple[NeedsTrust, ...]:
+        """All settings of the file that only a trusted file may have, whichever verb or profile they are for."""
+        if self.file is None:
+            return ()
+        prefix, folder, profiles = self.file.prefix, self.file.folder, self.file.table.get(PROFILES, {})
+        tables = {prefix: self.file.table, **{f"{prefix}{PROFILES}.{name}.": one for name, one in profiles.items()}}
+        verbs = self.schema["$defs"]
+        tables |= {
+            f"{where}{verb}.": part
+            for where, table in tables.items()
+            for verb, part in table.items()
+            if verb in verbs and isinstance(part, dict)
+        }
+        parts = {key: part for verb in verbs.values() for key, part in verb["properties"].items() if "$ref" not in part}
+        return tuple(
+            NeedsTrust(f"{where}{key}", value, reason)
+            for where, table in tables.items()
+            for key, value in table.items()
+            if key in parts and not isinstance(value, dict)
+            if (reason := reason_for_trust(key, _adapted(value, parts[key], folder), folder)) is not None
+        )
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the file may set anything: the user has named it, or trusts it as it is."""
+        if self.file is None or self.is_named:
+            return True
+        needing = [(one.name, one.value) for one in self.needs_trust]
+        return not needing or (self.trusted is not None and self.trusted.has(self.file, needing))
+
+    def require_trust(self, settings: Mapping[str, Setting]) -> None:
+        """Refuse settings that only a trusted file may have.
+
+        Args:
+            settings: what applies to a verb, by key.
+
+        Raises:
+            UserInputError: there is one; the message names it, the file, and how to trust it.
+        """
+        for key, one in settings.items():
+            reason = None if one.folder is None else reason_for_trust(key, one.value, one.folder)
+            if reason is None or self.file is None or self.is_trusted:
+                continue
+            folder, path = shlex.quote(str(self.file.folder.resolve())), shlex.quote(str(self.file.path))
+            changed = self.trusted is not None and self.trusted.knows(self.file)
+            raise UserInputError(
+                f"{NeedsTrust(f'{self.file.path}: {self.file.prefix}{key}', one.value, reason)} ({one.origin}). "
+                + ("Its settings have changed since you trusted it. " if changed else "")
+                + "A configuration that was found by searching may not do that until you trust its folder: "
+                f"mergecheck config trust {folder}. For this command alone, name the file: --config {path}"
+            )
 
     @property
     def profiles(self) -> tuple[str, ...]:
@@ -123,7 +207,15 @@ def load_configuration(
     if file is not None:
         check(file.table, schema, where=str(file.path), prefix=file.prefix)
     profile = profile or environment.get(PROFILE_VARIABLE) or None
-    found = Configuration(schema=schema, file=file, profile=profile, outside=outside, packaged=packaged)
+    found = Configuration(
+        schema=schema,
+        file=file,
+        profile=profile,
+        outside=outside,
+        is_named=named is not None,
+        trusted=TrustedFiles(environment),
+        packaged=packaged,
+    )
     if profile is not None and profile not in found.profiles:
         where = "there is no configuration" if file is None else f"{file.path} has none of that name"
         raise UserInputError(f"unknown profile {profile!r}; {where}. {closest(profile, found.profiles)}")

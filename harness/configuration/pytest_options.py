@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.configuration.configuration import load_configuration
+from mergecheck.harness.configuration.configuration import Configuration, load_configuration
 from mergecheck.harness.configuration.schema import check, keys_of, load_schema
 
 if TYPE_CHECKING:
@@ -63,9 +63,19 @@ def settings_of_pytest(config: pytest.Config) -> PytestSettings:
     table = {"properties": keys, "additionalProperties": False}
     check(options, table, where="pytest", prefix=PREFIX)
     settings = configuration.settings(_TABLE, given=tuple(options))
+    if not _runs_code_of(configuration, config.rootpath):
+        configuration.require_trust(settings)
     defaults = {key: _default(part) for key, part in keys.items()}
     found = {key: setting.value for key, setting in settings.items()}
     return PytestSettings({**defaults, **found, **options}, configuration.title if settings else "")
+
+
+def _runs_code_of(configuration: Configuration, root: Path) -> bool:
+    """Tell whether pytest runs code of the configuration's folder anyway: a conftest.py, and its tests."""
+    if configuration.file is None:
+        return True
+    folder = configuration.file.folder.resolve()
+    return root.is_relative_to(folder) or folder.is_relative_to(root)
 
 
 def _default(part: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any value of an option

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ SETTINGS = {
     "derby.properties": "derby.planted=true\n",
     "x.pth": "import planted\n",
     "planted-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: planted\nVersion: 1\n",
-    "planted-1.dist-info/entry_points.txt": "[mergecheck.engines]\npyspark = pyspark:Planted\nplanted = pyspark:Planted\n",
+    "planted-1.dist-info/entry_points.txt": "[mergecheck.engines]\npyspark = pyspark:P\nplanted = pyspark:P\n",
     "pytest.ini": "[pytest]\naddopts = --planted\n",
 }
 XML = ("hive-site.xml", "core-site.xml", "hdfs-site.xml", "log4j2.xml", "conf/log4j2.xml")
@@ -69,6 +70,12 @@ class Theirs(PySparkEngine):
 """
 
 
+def _is_namespace(name: str) -> bool:
+    """Tell whether a name is that of a namespace package, which any module of its name hides, wherever it lies."""
+    found = find_spec(name)
+    return found is not None and found.origin is None
+
+
 class Plant:
     """A repository with a folder in it, both full of what a stranger may leave there.
 
@@ -87,7 +94,7 @@ class Plant:
             self._plant(folder)
         installed = {name.split(".")[0] for name in packages_distributions()}
         for name in {*sys.stdlib_module_names, *installed, "sitecustomize", "usercustomize", "conftest", "mergecheck"}:
-            if name.isidentifier():
+            if name.isidentifier() and not _is_namespace(name):
                 (self.work / f"{name}.py").write_text(PLANTED.format(mark=str(self.marks / name)))
         (self.work / "own_engine_of_theirs.py").write_text(OWN_ENGINE)
         (self.work / "own_helper_of_theirs.py").write_text(OWN_HELPER)
@@ -117,6 +124,8 @@ class Plant:
             check=False,
         )
         marks = {path.name: path.read_text() for path in self.marks.iterdir()}
+        for name in marks:
+            (self.marks / name).unlink()
         assert marks == {}, (arguments, marks, ended.stderr[-2_000:])
         assert ended.returncode == code, (arguments, ended.stdout[-2_000:], ended.stderr[-2_000:])
         assert NOWHERE not in ended.stdout + ended.stderr
@@ -132,8 +141,6 @@ def test_the_plant_is_seen(plant: Plant) -> None:
     """A Python that does import from the folder leaves its mark: the other tests would notice."""
     with pytest.raises(AssertionError, match="multiprocessing"):
         plant.run("-c", "import multiprocessing", command=(sys.executable,))
-    for mark in plant.marks.iterdir():
-        mark.unlink()
 
 
 @pytest.mark.parametrize(
@@ -187,5 +194,5 @@ def test_commands_on_spark(plant: Plant, arguments: tuple[str, ...]) -> None:
 @pytest.mark.packaging
 @pytest.mark.parametrize("engine", ["duckdb@1.4.0", "delta-rs@1.2.0"])
 def test_a_release_is_installed_from_the_users_index(plant: Plant, engine: str) -> None:
-    """uv and pip take no settings from the folder."""
+    """Neither uv nor pip takes settings from the folder."""
     plant.run("run", "--engine", engine, str(plant.case))

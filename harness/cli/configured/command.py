@@ -22,6 +22,9 @@ VARIABLES = {"master": MASTER_VARIABLE, "remote": REMOTE_VARIABLE, "table-root":
 """The options that have an environment variable, which wins over the configuration."""
 
 
+_HELP = frozenset({"--help", "-h"})
+
+
 def config_options() -> list[click.Option]:
     """Return the options that choose the configuration; their values are not passed on."""
     return [
@@ -92,6 +95,8 @@ class ConfiguredCommand(click.Command):
         )
         keys = [key for key in names if key is not None]
         settings = configuration.settings(self._verb.replace(" ", "-"), given=[*keys, *environment_options(os.environ)])
+        if not _HELP & {*args}:  # before an option of the configuration is looked at
+            configuration.require_trust(settings)
         options = configured_options(self)
         ctx.default_map = {str(options[key].name): setting.value for key, setting in settings.items()}
         remaining = super().parse_args(ctx, args)
@@ -101,7 +106,7 @@ class ConfiguredCommand(click.Command):
 
     def _given(self, args: list[str]) -> dict[str, Any]:
         """Return the options of a command line; mistakes in it are told when it is read for good."""
-        if {"--help", "-h"} & {*args}:
+        if _HELP & {*args}:
             return {}
         lenient = click.Context(self, info_name=self.name, resilient_parsing=True)
         lenient.ignore_unknown_options = True

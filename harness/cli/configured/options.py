@@ -14,9 +14,13 @@ NOT_CONFIGURED = frozenset(
     {
         *("help", "version", "json", "config", "profile", "trust", "list"),
         *("id", "target", "source", "sql", "directory", "into", "before", "after"),
-        *("name", "diff", "format", "output", "duplicates", "set-aside", "fixed", "yes", "keep"),
+        *("name", "diff", "format", "output", "duplicates", "set-aside", "fixed", "yes", "keep", "save", "remove"),
     }
 )
+
+
+# explain starts no engine unless its own command line asks for one: neither a file nor a folder can make it.
+NOT_CONFIGURED_FOR = {"explain": frozenset({"engine", "expressions", "master", "remote", "table-root"})}
 
 
 def key_of(parameter: click.Parameter) -> str | None:
@@ -30,8 +34,9 @@ def key_of(parameter: click.Parameter) -> str | None:
 
 def configured_options(command: click.Command) -> dict[str, click.Option]:
     """Return the options of a verb that a configuration may set, by key."""
+    left_out = NOT_CONFIGURED_FOR.get(command.name or "", frozenset())
     found = ((key_of(one), one) for one in command.params)
-    return {key: one for key, one in found if key is not None and isinstance(one, click.Option)}
+    return {key: one for key, one in found if key is not None and key not in left_out and isinstance(one, click.Option)}
 
 
 def verbs_with_options(

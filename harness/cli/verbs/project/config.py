@@ -14,8 +14,10 @@ from mergecheck.harness.cli.configured.command import VARIABLES
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table
 from mergecheck.harness.configuration import Configuration, Setting, load_configuration
+from mergecheck.harness.configuration.configuration import CONFIG_VARIABLE
 from mergecheck.harness.configuration.schema import closest, keys_of, verbs_of
 from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.report.render import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,6 +56,39 @@ def show_config(*, verbs: tuple[str, ...], profile: str | None, file: Path | Non
 
 
 @config.command()
+@click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
+@click.option("--remove", is_flag=True, help="Trust it no more.")
+@json_option
+def trust(*, folder: Path, remove: bool, as_json: bool) -> None:
+    """Let the configuration that a run in FOLDER finds import code, connect, and read and write elsewhere.
+
+    Trust holds for the settings that need it as they are now; the command shows them. It is kept in your own settings.
+    """
+    if not folder.is_dir():
+        raise UserInputError(f"{folder} is no folder. Name the folder of a configuration, for example: config trust .")
+    found = load_configuration(
+        folder, environment={name: value for name, value in os.environ.items() if name != CONFIG_VARIABLE}
+    )
+    if found.file is None or found.trusted is None:
+        raise UserInputError(f"{folder.resolve()} has no configuration: there is nothing to trust")
+    needing = found.needs_trust
+    path = printable(str(found.file.path))
+    if remove:
+        was_trusted = found.trusted.remove(found.file)
+        told = f"{path} is trusted no more" if was_trusted else f"{path} was not trusted"
+    elif needing:
+        found.trusted.add(found.file, [(one.name, one.value) for one in needing])
+        told = "\n".join([f"{path} is trusted with:", *(f"  {printable(str(one))}" for one in needing)])
+    else:
+        told = f"{path} sets nothing that needs trust"
+    if as_json:
+        settings = [{"setting": one.name, "value": one.value, "reason": one.reason} for one in needing]
+        emit_json({"file": str(found.file.path), "trusted": bool(needing) and not remove, "settings": settings})
+    else:
+        show(told)
+
+
+@config.command()
 def schema() -> None:
     """Print the JSON schema of the configuration, for editors."""
     show(json.dumps(load_configuration(Path.cwd(), environment={}).schema, indent=1))
@@ -80,6 +115,7 @@ def _document(configuration: Configuration, values: Sequence[tuple[str, str, Set
         verbs.setdefault(verb, {})[key] = {"value": setting.value, "origin": setting.origin}
     return {
         "file": None if configuration.file is None else str(configuration.file.path),
+        "is_trusted": configuration.is_trusted,
         "profile": configuration.profile,
         "profiles": list(configuration.profiles),
         "not_used": None if configuration.outside is None else str(configuration.outside),
@@ -90,6 +126,12 @@ def _document(configuration: Configuration, values: Sequence[tuple[str, str, Set
 def _print(configuration: Configuration, values: Sequence[tuple[str, str, Setting]]) -> None:
     file = "none" if configuration.file is None else str(configuration.file.path)
     show(f"file      {file}")
+    if not configuration.is_trusted:
+        notice(
+            "the file is not trusted: "
+            + "; ".join(str(one) for one in configuration.needs_trust)
+            + ". See mergecheck config trust --help"
+        )
     show(f"profile   {configuration.profile or 'none'}   (there are: {', '.join(configuration.profiles)})")
     if configuration.outside is not None:
         notice(f"{configuration.outside} lies outside of the project and is not used")
