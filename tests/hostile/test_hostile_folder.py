@@ -181,7 +181,7 @@ def test_an_engine_of_the_folder_runs_in_jobs_and_in_sparks_workers(plant: Plant
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("variants", "--engine", "pyspark", "--variant", "path=none", "{case}"),
+        ("run", "--engine", "pyspark", "{case}"),
         ("selfcheck", "--fault", "null-safe-on", "--seeds", "1", "--max-cases", "1", "--jobs", "1", "--floor", "0"),
         ("scale", "--rows", "10", "--shape", "upsert", "--seed", "1", "--driver-memory", "1g", "--memory-limit", "1GB"),
     ],
