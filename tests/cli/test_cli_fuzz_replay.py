@@ -202,6 +202,7 @@ def test_json_of_a_replay(mergecheck: Mergecheck, folder: Path) -> None:
         "agree": 1,
         "mismatch": 1,
         "both_rejected": 1,
+        "judged_in_part": 0,
         "unsupported": 0,
         "engine_error": 0,
     }

@@ -269,7 +269,7 @@ def _print_counts(replayed: list[_Replayed], corpus: Corpus) -> None:
     }
     for name, count in counts:
         if count or name == Verdict.AGREE.value:
-            show(f"{name.replace('_', ' '):<15}{count:>6}")
+            show(f"{name.replace('_', ' '):<14}{count:>6}")
         for reason, number in details.get(name, Counter()).most_common():
             show(f"    {number:>4}  {reason}")
     if num_asked := num_by_spark(reports):
