@@ -194,7 +194,13 @@ def _source(spark: SparkSession, source: SourceQuery, opened: Mapping[str, Snaps
         with _views(spark, {view: spark.createDataFrame([], s.schema) for view, s in snapshots.items()}):
             schema = _analyzed(spark.sql, source.text).schema
     with _views(spark, {view: read_table(spark, snapshot) for view, snapshot in snapshots.items()}):
-        yield MergeSource(frame=_analyzed(spark.sql, source.text), nullability=schema, is_delta=source.is_repeatable)
+        try:
+            frame = _analyzed(spark.sql, source.text)
+        except AnalysisError as error:
+            if not source.is_read and error.error_class == "TABLE_OR_VIEW_NOT_FOUND":
+                raise UnsupportedStatementError("this source query", hint="Make it a view.") from error
+            raise
+        yield MergeSource(frame=frame, nullability=schema, is_delta=source.is_repeatable)
 
 
 @contextmanager

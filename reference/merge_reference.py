@@ -294,6 +294,7 @@ def _resolver(
                 schema=case.target.schema,
                 padded=padded,
                 chars=compared,
+                has_metadata=True,
             ),
             source=Relation(
                 side=Side.SOURCE,
@@ -303,6 +304,7 @@ def _resolver(
                 qualifiers=None if has_name else source.qualifiers,
                 hides_qualifiers=not has_name and source.qualifiers is None,
                 chars=compared if reads_target else {},
+                has_metadata=reads_target if statement.source_query is None else None,
             ),
             case_sensitive=settings.case_sensitive,
             evolution=evolution,

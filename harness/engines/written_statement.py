@@ -11,12 +11,13 @@ from sqlglot.errors import SqlglotError
 from mergecheck.harness.core.merge_text import without_evolution
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
-from mergecheck.reference.syntax.merge_text import plain_merge
+from mergecheck.reference.syntax.merge_text import read_merge
 from mergecheck.reference.syntax.statement import Action, Kind, name_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_CHANCE = (exp.Rand, exp.Randn, exp.Randstr, exp.Shuffle, exp.Uniform, exp.Uuid)
 _ANY_CLAUSE = " WHEN MATCHED THEN DELETE"
 
 
@@ -85,11 +86,14 @@ def read_statement(sql: str) -> WrittenStatement:
 def _plain(sql: str) -> tuple[str, bool]:
     """Write a statement so that it has one reading, and with a clause if it has none; tell whether it has none."""
     try:
-        return plain_merge(sql), False
+        text, without_clause = read_merge(sql), False
     except RejectedError as error:
         if error.error_class != "MERGE_WITHOUT_WHEN":
             raise UnsupportedByReferenceError("text that is no MERGE") from None
-    return plain_merge(sql.rstrip("; \n") + _ANY_CLAUSE), True
+        text, without_clause = read_merge(sql.rstrip("; \n") + _ANY_CLAUSE), True
+    if text.travels:
+        raise UnsupportedByReferenceError("time travel")
+    return text.plain, without_clause
 
 
 def _table(node: exp.Expr) -> tuple[str, str | None]:
@@ -148,6 +152,15 @@ def _name(node: exp.Expr) -> tuple[str, ...]:
         raise UnsupportedByReferenceError("an assignment to what is no name") from None
 
 
+def draws_by_chance(statement: WrittenStatement) -> bool:
+    """Tell whether a statement has a function whose values differ from run to run."""
+    conditions = [clause.condition for clause in statement.clauses if clause.condition is not None]
+    values = [value for clause in statement.clauses for value in clause.values]
+    query = [] if statement.source_query is None else [statement.source_query]
+    parts = [statement.on, *conditions, *values, *query]
+    return any(node.find(*_CHANCE) is not None for node in parts)
+
+
 def extension(statement: WrittenStatement) -> str:
     """Name what a statement has that Delta refuses and DuckDB documents; empty if there is nothing."""
     conditions = [statement.on, *(c.condition for c in statement.clauses if c.condition is not None)]
@@ -155,7 +168,4 @@ def extension(statement: WrittenStatement) -> str:
         return "subqueries in conditions"  # R-133
     if any(node.find(exp.Rand) is not None for node in conditions):
         return "conditions that are not deterministic"  # R-130
-    values = [value for clause in statement.clauses for value in clause.values]
-    if any(isinstance(v, exp.Column | exp.Var) and v.name.upper() == "DEFAULT" for v in values):
-        return "the value DEFAULT"  # R-227
     return ""

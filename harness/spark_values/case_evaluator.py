@@ -99,7 +99,7 @@ class SparkCaseEvaluator:
         def evaluate(some: Sequence[str], part: pa.Table) -> list[pa.ChunkedArray] | str:
             show_rows(self._opened(), relations, part)
             try:
-                return evaluated(self._opened().sql(select(some, relations)))
+                return evaluated(self._opened().sql(select(some, relations)), part.num_rows)
             except SPARK_ERRORS as error:
                 return error_class_of(error)
 

@@ -46,7 +46,13 @@ def case_type(field: StructField) -> DataType:
     return column.type
 
 
-def evaluated(frame: DataFrame) -> list[pa.ChunkedArray]:
-    """Evaluate a SELECT of ``relations.select``, and give its values in the order of the rows."""
+def evaluated(frame: DataFrame, num_rows: int) -> list[pa.ChunkedArray]:
+    """Evaluate a SELECT of ``relations.select``, and give its values in the order of the rows.
+
+    Raises:
+        UnsupportedByReferenceError: if an expression has not one value for each row, as a generator has.
+    """
     table = frame.toArrow().sort_by(ROW_NUMBER)
+    if table.column(0).to_pylist() != list(range(num_rows)):
+        raise UnsupportedByReferenceError("an expression that changes the number of rows")
     return list(table.columns[1:])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.expressions.conditions import check_rewritten
 from mergecheck.merge.expressions.resolved import ResolvedExpression
 from mergecheck.merge.expressions.scope import Match, Scope, Side, unresolved
 from mergecheck.merge.syntax.dialect import without_final_comment
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
 # Spark reads these words as functions if no column has the name.
 _LITERAL_FUNCTIONS = frozenset(
-    {"user", "current_user", "session_user", "current_time", "current_catalog"}
-    | {"current_date", "current_timestamp", "localtimestamp"}
+    {"current_date", "current_timestamp", "current_time", "current_user", "user", "session_user"}
 )
 
 
@@ -38,12 +38,15 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Resol
         AnalysisError: an unresolved (R-117), ambiguous (R-118) or fieldless name.
     """
     tree = parse_expression(text)
+    check_rewritten(tree, scope, where=where, text=text)
     matches: list[Match] = []
     edits: list[tuple[int, int, str]] = []
     reference: DataType | None = None
     for chain in _chains(tree):
-        match = _lookup(chain, scope, text=text, where=where)
+        match = _lookup(chain, scope, where=where)
         if match is None:
+            start, end = span(chain.identifiers[0])
+            edits += [(start, end, moment)] if (moment := clock.of_name(chain.names[0])) is not None else []
             continue
         matches.append(match)
         fields = chain.names[match.consumed :]
@@ -56,8 +59,7 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Resol
             tree, reference = renamed, reached
         else:
             chain.top.replace(renamed)
-    columns = {start for start, _, _ in edits}
-    edits += [edit for edit in clock.edits(text) if edit[0] not in columns]
+    edits += clock.edits(text)
     return ResolvedExpression(
         sql=edited(without_final_comment(text), edits),
         tree=tree,
@@ -95,12 +97,7 @@ def _chains(tree: exp.Expr) -> Iterator[_Chain]:
         yield _Chain(identifiers=tuple(parts), top=top)
 
 
-def _lookup(chain: _Chain, scope: Scope, *, text: str, where: str) -> Match | None:
-    if any(isinstance(part, exp.Star) for part in chain.identifiers):
-        raise AnalysisError(
-            "INVALID_USAGE_OF_STAR_OR_REGEX",
-            f"Invalid usage of '*' in {where}: {text}. Name the columns instead.",
-        )
+def _lookup(chain: _Chain, scope: Scope, *, where: str) -> Match | None:
     match = scope.find(chain.names)
     if match is not None:
         if match.column.is_padded:
@@ -110,6 +107,12 @@ def _lookup(chain: _Chain, scope: Scope, *, text: str, where: str) -> Match | No
         return match
     if len(chain.names) == 1 and chain.names[0].lower() in _LITERAL_FUNCTIONS:
         return None
+    if scope.hides(chain.names):
+        raise AnalysisError(
+            "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT",
+            f"A merge does not read the hidden column {'.'.join(chain.names)} (in {where}). "
+            "Read it in the source query.",
+        )
     raise unresolved(".".join(chain.names), where, scope)
 
 

@@ -14,9 +14,8 @@ from mergecheck.merge.syntax.dialect import tokenize
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Spark reads these without brackets too; ``now`` and ``curdate`` are functions only with them.
-_WITHOUT_BRACKETS: Final = frozenset({"current_timestamp", "current_date", "localtimestamp"})
-_WITH_BRACKETS: Final = _WITHOUT_BRACKETS | {"now", "curdate"}
+_WITHOUT_BRACKETS: Final = frozenset({"current_timestamp", "current_date"})
+_WITH_BRACKETS: Final = _WITHOUT_BRACKETS | {"localtimestamp", "now", "curdate"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +32,10 @@ class StatementClock:
         """Take the time now."""
         return cls(instant=datetime.now(UTC))
 
+    def of_name(self, name: str) -> str | None:
+        """Give the literal for a name that means no column: a function of the time without its brackets (R-123)."""
+        return self._literal(name.lower()) if name.lower() in _WITHOUT_BRACKETS else None
+
     def edits(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Find the calls to replace: start and end (excluded) in the text, and the literal that replaces them."""
         if not any(name in text.lower() for name in _WITH_BRACKETS):
@@ -47,8 +50,6 @@ class StatementClock:
                 continue
             if after == [TokenType.L_PAREN, TokenType.R_PAREN]:
                 yield token.start, tokens[index + 2].end + 1, self._literal(name)
-            elif name in _WITHOUT_BRACKETS and TokenType.L_PAREN not in after[:1]:
-                yield token.start, token.end + 1, self._literal(name)
 
     def _literal(self, function: str) -> str:
         """Write the value of a function at this instant; a date depends on the session's time zone."""

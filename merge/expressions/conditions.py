@@ -1,4 +1,4 @@
-"""Checks of what conditions (R-130..R-133) and values (R-134) must not contain."""
+"""Checks of what expressions (R-137), conditions (R-130..R-133) and values (R-134) must not contain."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.expressions.functions import (
     AGGREGATES,
     GENERATORS,
+    GROUPINGS,
     NON_DETERMINISTIC,
+    TIME_WINDOWS,
     WINDOW_ONLY,
+    WINDOW_TIME,
     called_functions,
+    function_name,
     has_predicate_subquery,
     subqueries,
 )
+from mergecheck.merge.expressions.scope import unresolved
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from mergecheck.merge.expressions.expression_types import ExpressionTypes
     from mergecheck.merge.expressions.resolved import ResolvedExpression
+    from mergecheck.merge.expressions.scope import Scope
 
 
 def check_subquery_tables(text: str, types: ExpressionTypes) -> None:
@@ -36,15 +42,55 @@ def check_subquery_tables(text: str, types: ExpressionTypes) -> None:
                 raise
 
 
+def check_rewritten(tree: exp.Expr, scope: Scope, *, where: str, text: str) -> None:
+    """Refuse what Spark's analysis turns into a part of another plan, or into columns, and a merge has not (R-137).
+
+    Raises:
+        AnalysisError: for stars, stray lambdas, grouping functions, windows of time, window functions without OVER.
+    """
+    if any(star.find_ancestor(exp.Query) is None and not _is_counted(star) for star in tree.find_all(exp.Star)):
+        raise AnalysisError(
+            "INVALID_USAGE_OF_STAR_OR_REGEX", f"Invalid usage of '*' in {where}: {text}. Name the columns instead."
+        )
+    if any(not isinstance(one.parent, exp.Anonymous | exp.Kwarg) for one in tree.find_all(exp.Lambda)):
+        raise AnalysisError("INTERNAL_ERROR", f"A lambda in {where} is no argument of a function: {text}.")
+    calls = [call for call in tree.find_all(exp.Anonymous) if call.find_ancestor(exp.Query) is None]
+    names = frozenset(map(function_name, calls))
+    if names & GROUPINGS:
+        raise unresolved(text, where, scope)
+    bare = [call for call in calls if not isinstance(call.parent, exp.Window)]
+    if any(function_name(call) in WINDOW_ONLY for call in bare):
+        raise AnalysisError(
+            "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE",
+            f"A window function in {where} has no OVER clause: {text}. Compute it in the source query.",
+        )
+    if any(window.args.get("alias") is not None for window in tree.find_all(exp.Window)):
+        raise AnalysisError(
+            "MISSING_WINDOW_SPECIFICATION",
+            f"There is no named window in {where}: {text}. Compute the value in the source query.",
+        )
+    if names & TIME_WINDOWS or (WINDOW_TIME in names and len(scope.relations) > 1):
+        raise AnalysisError(
+            "INTERNAL_ERROR" if len(scope.relations) > 1 else "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT",
+            f"Windows of time are not supported in {where}: {text}. Compute them in the source query.",
+        )
+
+
+def _is_counted(star: exp.Star) -> bool:
+    """Tell whether a star is the one of ``count(*)``, which stands for no columns."""
+    call = star.parent
+    return isinstance(call, exp.Anonymous) and function_name(call) == "count"
+
+
 def check_condition(condition: ResolvedExpression, *, operation: str) -> None:
     """Refuse what a condition may not contain, in the order of R-130 to R-133.
 
     The operation is ``search condition`` for ON, else ``UPDATE condition`` and so on.
     """
     called = called_functions(condition.text)
-    if called & NON_DETERMINISTIC:
+    if called_functions(condition.text, in_subqueries=True) & NON_DETERMINISTIC:
         _refuse("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "Non-deterministic functions", operation, condition)
-    if (called & AGGREGATES) and not _has_window(condition):
+    if called & AGGREGATES:
         _refuse("DELTA_AGGREGATION_NOT_SUPPORTED", "Aggregate functions", operation, condition)
     if subqueries(condition.text):
         _refuse("DELTA_UNSUPPORTED_SUBQUERY", "Subqueries", operation, condition)

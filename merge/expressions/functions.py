@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from sqlglot.tokens import TokenType
@@ -12,6 +13,7 @@ from mergecheck.merge.syntax.dialect import tokenize
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sqlglot import exp
     from sqlglot.tokens import Token
 
 NON_DETERMINISTIC: Final = frozenset(
@@ -23,7 +25,7 @@ AGGREGATES: Final = frozenset(
     """any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
     approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg
     bool_and bool_or collect_list collect_set corr count count_if count_min_sketch covar_pop covar_samp every first
-    first_value grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint
+    first_value histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint
     kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float
     kurtosis last last_value listagg max max_by mean measure median min min_by mode percentile percentile_approx
     percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx
@@ -42,6 +44,11 @@ WINDOW_ONLY: Final = frozenset(
     {"cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank", "rank", "row_number"}
 )
 
+GROUPINGS: Final = frozenset({"grouping", "grouping_id"})
+
+TIME_WINDOWS: Final = frozenset({"window", "session_window"})
+WINDOW_TIME: Final = "window_time"
+
 # Array functions whose operands are cast before they are called (R-246): ``array_distinct`` of structs has another
 # result after a cast that makes some of them equal.
 _ARRAY_FUNCTIONS: Final = frozenset(
@@ -54,17 +61,35 @@ _QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
 _QUANTIFIED: Final = frozenset({"LIKE", "ILIKE", "RLIKE"})  # a LIKE ANY ('x', 'y') is no call of any()
 
 
-def called_functions(text: str) -> frozenset[str]:
-    """Name the functions that an expression calls, in lower case, leaving out those inside its subqueries."""
-    tokens = outside_subqueries(tokenize(text))
+def called_functions(text: str, *, in_subqueries: bool = False) -> frozenset[str]:
+    """Name the functions that an expression calls, in lower case.
+
+    Args:
+        text: the expression.
+        in_subqueries: also those that its subqueries call.
+    """
+    tokens = tokenize(text) if in_subqueries else outside_subqueries(tokenize(text))
     names = set()
-    for before, token, after in zip((None, *tokens), tokens, tokens[1:], strict=False):
-        if after.token_type is not TokenType.L_PAREN or token.token_type is TokenType.IDENTIFIER:
+    for index, (token, after) in enumerate(pairwise(tokens)):
+        if after.token_type is not TokenType.L_PAREN or token.token_type is TokenType.STRING:
             continue
-        if before is not None and (before.token_type is TokenType.DOT or before.text.upper() in _QUANTIFIED):
+        if index and tokens[index - 1].text.upper() in _QUANTIFIED:
+            continue
+        if index and tokens[index - 1].token_type is TokenType.DOT and not _is_builtin(tokens[: index - 1]):
             continue
         names.add(token.text.lower())
     return frozenset(names)
+
+
+def _is_builtin(before: Sequence[Token]) -> bool:
+    """Tell whether the schema of Spark's own functions is named right before a dot."""
+    return bool(before) and before[-1].text.lower() == "builtin"
+
+
+def function_name(call: exp.Anonymous) -> str:
+    """Give the name of a function of Spark's own in lower case, without quotes and without the schema before it."""
+    *schema, name = (part.strip("`").lower() for part in str(call.this).split("."))
+    return name if not schema or schema[-1].strip() == "builtin" else ""
 
 
 def subqueries(text: str) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ class Relation:
         repeated: names, as names are compared, of columns that a query lists several times; they are one column
             (R-118).
         padded: positions of CHAR columns that Spark pads where it reads them; no expression may be over them (R-822).
+        has_metadata: whether it is a table with the hidden column ``_metadata`` (R-138).
     """
 
     side: Side
@@ -40,6 +41,7 @@ class Relation:
     schema: StructType
     repeated: frozenset[str] = frozenset()
     padded: frozenset[int] = frozenset()
+    has_metadata: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,14 @@ class Scope:
                 return Match(column=_only(found, parts[: length + 1]), consumed=length + 1)
         found = self._by_name.get(self.fold(parts[0]), [])
         return Match(column=_only(found, parts[:1]), consumed=1) if found else None
+
+    def hides(self, parts: tuple[str, ...]) -> bool:
+        """Tell whether a name that no column has is the hidden column of a table."""
+        places = [place for place in range(len(parts)) if parts[place].lower() == "_metadata"]
+        return bool(places) and any(
+            relation.has_metadata and (not places[0] or self._ends_with(relation.qualifier, parts[: places[0]]))
+            for relation in self.relations
+        )
 
     def describe(self) -> str:
         """List the columns in scope for a message: target first, then source (R-117)."""

@@ -63,10 +63,12 @@ def resolve(
         target=replace(
             _relation(Side.TARGET, statement.target_alias, statement.target, target_schema),
             padded=frozenset(padded_columns(target_schema, padding=conf.read_side_char_padding)),
+            has_metadata=True,
         ),
         source=replace(
             _relation(Side.SOURCE, statement.source_alias, statement.source, source_schema),
             repeated=repeated,
+            has_metadata=bool(statement.source) and statement.source.lower() == statement.target.lower(),
         ),
         condition=statement.condition,
         when_clauses=statement.clauses,

@@ -58,12 +58,14 @@ class CallReader(TypeReader):
                     return found
             arguments = self._arguments(word)
             trailing = self._trailing()
-        over = [] if not self.accept("OVER") else self._window()
+        over = self._over() if self.accept("OVER") else None
         if word in _COALESCING and arguments and not trailing:
             function: exp.Expr = exp.Coalesce(this=arguments[0], expressions=arguments[1:])
         else:
             function = exp.Anonymous(this=name, expressions=[*arguments, *trailing])
-        return function if over == [] else exp.Window(this=function, partition_by=over)
+        if over is not None:
+            over.set("this", function)
+        return function if over is None else over
 
     def _group_has(self, word: str) -> bool:
         """Tell whether a word stands in the group that opens here, outside further brackets."""
@@ -156,15 +158,19 @@ class CallReader(TypeReader):
             self.at += 2
         return found
 
-    def _window(self) -> list[exp.Expr]:
-        """Read a window, and give the expressions in it; a constant stands for none."""
-        found: list[exp.Expr] = [exp.null()]
+    def _over(self) -> exp.Window:
+        """Read a window: its name, or the expressions in it."""
         if not self.accept("("):
-            self.part()
-            return found
+            return exp.Window(alias=exp.to_identifier(self.part().name))
         if self.is_name() and self.key(1) == ")":
-            self.at += 2
-            return found
+            name = self.part().name
+            self.expect(")")
+            return exp.Window(alias=exp.to_identifier(name))
+        return exp.Window(partition_by=self._window())
+
+    def _window(self) -> list[exp.Expr]:
+        """Read what is between the brackets of a window, and the one that closes them."""
+        found: list[exp.Expr] = []
         if self.accept_any("PARTITION", "DISTRIBUTE", "CLUSTER"):
             self.expect("BY")
             found += self.listed(self.expression)

@@ -44,12 +44,14 @@ class SourceQuery:
         views: name of a temporary view to create -> path of the Delta table that it shows.
         others: the names of all other tables and views that the query reads, at any depth.
         is_repeatable: every scan gives the same rows, as long as the views show fixed snapshots.
+        is_read: whether its tables are known; else it is beyond our parser, and names them as it is written.
     """
 
     text: str
     views: Mapping[str, str] = field(default_factory=dict)
     others: tuple[str, ...] = ()
     is_repeatable: bool = False
+    is_read: bool = True
 
 
 def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> SourceQuery:
@@ -70,7 +72,8 @@ def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> 
     except RecursionError as error:
         raise UnsupportedStatementError("a query nested this deeply", hint="Make it a view.") from error
     if tree is None:
-        return SourceQuery(text=query)  # beyond our parser: Spark decides what is wrong with it, if anything is
+        return SourceQuery(text=query, is_read=False)  # Spark decides what is wrong with it, if anything is
+    _refuse_hidden(tree)
     views: dict[str, str] = {}
     edits: list[tuple[int, int, str]] = []
     others: list[str] = []
@@ -95,6 +98,24 @@ def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> 
         query = query[:start] + replacement + query[end:]
     is_repeatable = not others and _is_repeatable(tree)
     return SourceQuery(text=query, views=views, others=tuple(others), is_repeatable=is_repeatable)
+
+
+def _refuse_hidden(tree: exp.Expr) -> None:
+    """Refuse what only the table itself has, and not the view in its place.
+
+    Raises:
+        UnsupportedStatementError: for its hidden column, its versions as a function, and options of its reader.
+    """
+    for column in tree.find_all(exp.Column):
+        if any(part.name.lower() == "_metadata" for part in column.parts):
+            raise UnsupportedStatementError(
+                "the hidden column _metadata in the source", hint="Merge from a DataFrame that has it as a column."
+            )
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.lower().startswith("table_changes"):
+            raise UnsupportedStatementError(
+                f"{call.name} in the source", hint="Merge from a DataFrame of the changes instead."
+            )
 
 
 def repeated_columns(source: DataFrame, *, case_sensitive: bool) -> frozenset[str]:

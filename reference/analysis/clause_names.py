@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
+from mergecheck.reference.analysis.validation import check_rewritten
 from mergecheck.reference.analysis.values.assignments import Left, assigned_path
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
@@ -119,8 +120,11 @@ class ClauseNames:
         """Resolve every name of an expression.
 
         Raises:
-            RejectedError: for one that means nothing (R-117) or more than one thing (R-118).
+            RejectedError: for one that means nothing (R-117) or more than one thing (R-118), or as ``check_rewritten``.
         """
+        check_rewritten(node, scope)
         for name in names_in(node):
+            if scope.literal_function(name) is not None:
+                continue
             with suppress(UnsupportedByReferenceError) if self.asks else nullcontext():
                 scope.resolve(name)

@@ -1,14 +1,21 @@
-"""What conditions and values must not contain (R-130 to R-134)."""
+"""What expressions, conditions and values must not contain (R-130 to R-134, R-137)."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.errors import RejectedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.reference.expressions.names import Scope
 
 _NON_DETERMINISTIC = frozenset(
-    """rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
-    input_file_block_start input_file_block_length reflect java_method""".split()  # noqa: SIM905 - one word list
+    """rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
+    input_file_block_start input_file_block_length reflect try_reflect java_method""".split()  # noqa: SIM905 - one word list
 )
 _GENERATORS = frozenset(
     "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split()  # noqa: SIM905
@@ -20,15 +27,65 @@ _WINDOW_ONLY = frozenset(
 _AGGREGATES = frozenset(
     """every any some bool_or std try_sum try_avg percentile_approx approx_percentile histogram_numeric regr_avgx
     regr_avgy regr_r2 regr_slope regr_intercept regr_sxx regr_sxy regr_syy regr_count hll_sketch_agg hll_union_agg
-    bitmap_construct_agg bitmap_or_agg count_min_sketch kurtosis skewness""".split()  # noqa: SIM905
+    bitmap_and_agg bitmap_construct_agg bitmap_or_agg count_min_sketch kurtosis skewness measure mean
+    approx_count_distinct approx_top_k approx_top_k_accumulate approx_top_k_combine percentile_cont percentile_disc
+    kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double
+    kll_sketch_agg_float theta_intersection_agg theta_sketch_agg theta_union_agg tuple_intersection_agg_double
+    tuple_intersection_agg_integer tuple_sketch_agg_double tuple_sketch_agg_integer tuple_union_agg_double
+    tuple_union_agg_integer""".split()  # noqa: SIM905
 )
-# Aggregates whose result depends on the order of rows: Spark takes them for non-deterministic.
-_UNORDERED = frozenset(
+_AGGREGATES_BY_ORDER = frozenset(
     """first first_value last last_value any_value collect_list collect_set array_agg array_unique_agg mode listagg
     string_agg group_concat""".split()  # noqa: SIM905
 )
 
+_GROUPINGS = frozenset({"grouping", "grouping_id"})
+_TIME_WINDOWS = frozenset({"window", "session_window"})
+_WINDOW_TIME = "window_time"
+_MISSING = "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT"
+
 _IN_EXISTS = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY"
+
+
+def check_rewritten(node: exp.Expr, scope: Scope) -> None:
+    """Refuse what Spark's analysis turns into a part of another plan, or into columns, and a merge has not (R-137).
+
+    Raises:
+        RejectedError: for stars, grouping functions, windows of time, window functions without OVER.
+    """
+    if any(isinstance(part, exp.Star) and not _is_counted(part) for part in _outside(node)):
+        raise RejectedError("INVALID_USAGE_OF_STAR_OR_REGEX", f"a star in {scope.place}: {_text(node)}")
+    outside = _functions(node, inside_queries=False)
+    for part in outside:
+        names = _names(part)
+        if names & _GROUPINGS:
+            raise RejectedError(scope.unresolved, f"Cannot resolve {_text(part)} in {scope.place}.")
+        if names & _WINDOW_ONLY and not _has_window(part):
+            raise RejectedError("WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE", f"{_text(part)} needs an OVER clause.")
+        if isinstance(part, exp.Window) and part.args.get("alias") is not None:
+            raise RejectedError("MISSING_WINDOW_SPECIFICATION", f"There is no window {part.alias}.")
+    called = frozenset().union(*map(_names, outside))
+    if called & (_TIME_WINDOWS | {_WINDOW_TIME}) and len(scope.relations) > 1:
+        raise RejectedError("INTERNAL_ERROR", f"a window of time over two tables: {_text(node)}")
+    if called & _TIME_WINDOWS:
+        raise RejectedError(_MISSING, f"a window of time: {_text(node)}")
+
+
+def _outside(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Walk an expression without its subqueries."""
+    yield from node.walk(prune=lambda part: isinstance(part, exp.Query))
+
+
+def _is_counted(star: exp.Star) -> bool:
+    """Tell whether a star is the one of ``count(*)``, which stands for no columns."""
+    return isinstance(star.parent, exp.Count) and not star.args.get("except_")
+
+
+def _has_window(function: exp.Expr) -> bool:
+    parent = function.parent
+    if isinstance(parent, exp.IgnoreNulls | exp.RespectNulls):
+        parent = parent.parent
+    return isinstance(parent, exp.Window)
 
 
 def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None:
@@ -36,18 +93,12 @@ def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None
 
     Raises:
         RejectedError: with the class of the first rule broken.
-        UnsupportedByReferenceError: if the rules do not say which class comes first.
     """
     for query in node.find_all(exp.Query):
         _check_tables(query, tables)
     outside = _functions(node, inside_queries=False)
     everywhere = _functions(node, inside_queries=True)
     _check_generators(outside, node)
-    if any(isinstance(part, exp.Window) for part in everywhere):
-        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"window function in the {place}: {_text(node)}")
-    _check_window_only(outside)
-    if any(_names(part) & _UNORDERED for part in outside):
-        raise UnsupportedByReferenceError("an aggregate in a condition that depends on the order of rows")
     if any(_names(part) & _NON_DETERMINISTIC for part in everywhere):
         raise RejectedError(
             "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED",
@@ -58,6 +109,8 @@ def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None
             "DELTA_AGGREGATION_NOT_SUPPORTED",
             f"Aggregate functions are not supported in the {place} (condition = {_text(node)}).",
         )
+    if any(isinstance(part, exp.Window) for part in outside):
+        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"window function in the {place}: {_text(node)}")
     if node.find(exp.Query) is not None:
         raise RejectedError(
             "DELTA_UNSUPPORTED_SUBQUERY", f"Subqueries are not supported in the {place} (condition = {_text(node)})."
@@ -69,13 +122,11 @@ def check_value(node: exp.Expr) -> None:
 
     Raises:
         RejectedError: for aggregates, window functions and generators.
-        UnsupportedByReferenceError: for a window function without its window.
     """
     outside = _functions(node, inside_queries=False)
     _check_generators(outside, node)
     if any(isinstance(part, exp.Window) for part in outside):
         raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {_text(node)}")
-    _check_window_only(outside)
     if any(_is_aggregate(part) for part in outside):
         raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {_text(node)}")
     if any(_asks_query(part) for part in node.walk(prune=lambda part: isinstance(part, exp.Subquery))):
@@ -101,13 +152,8 @@ def _check_generators(parts: list[exp.Expr], node: exp.Expr) -> None:
         raise RejectedError("UNSUPPORTED_GENERATOR", f"a generator outside the SELECT clause: {_text(node)}")
 
 
-def _check_window_only(parts: list[exp.Expr]) -> None:
-    if any(_names(part) & _WINDOW_ONLY for part in parts):
-        raise UnsupportedByReferenceError("a window function without a window")
-
-
 def _is_aggregate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.AggFunc) or bool(_names(node) & (_AGGREGATES | _UNORDERED))
+    return isinstance(node, exp.AggFunc) or bool(_names(node) & (_AGGREGATES | _AGGREGATES_BY_ORDER))
 
 
 def _names(node: exp.Expr) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.expressions.names import LITERAL_FUNCTIONS, METADATA
 from mergecheck.reference.expressions.written_names import names_in
 from mergecheck.reference.queries.scalar_subqueries import CORRELATED, uses_outer_names
 from mergecheck.reference.types.data_types import BOOLEAN
@@ -29,10 +30,15 @@ if TYPE_CHECKING:
 
 # What no value of the same statement can be told from outside of it; nor can the rows of TABLESAMPLE.
 _UNKNOWABLE = frozenset(
-    """rand random randn randstr uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
+    """rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
     input_file_block_start input_file_block_length current_timestamp now localtimestamp current_date curdate
-    current_time currenttimestamp currentdate unix_timestamp""".split()  # noqa: SIM905 - one word list
+    current_time currenttimestamp currentdate unix_timestamp current_catalog current_database current_schema
+    current_path version""".split()  # noqa: SIM905 - one word list
 )
+
+
+# What Spark refuses for the query that an expression is asked in, and not for the expression.
+_OF_THE_QUERY = ("MISSING_GROUP_BY", "MISSING_AGGREGATION", "MISSING_ATTRIBUTES", "UNSUPPORTED_GENERATOR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +153,7 @@ class Asker:
 
     def ask(self, node: exp.Expr, text: str, scope: Scope, evaluator: CaseEvaluator) -> Asked:
         """Ask for the type of an expression, and note it; its values are asked for when its rows are known."""
-        _refuse_unknowable(node)
-        _refuse_star(node)
+        _refuse_unknowable(node, scope)
         _refuse_char(node, scope)
         for query in _queries(node):
             _check_uncorrelated(query, scope, evaluator)
@@ -186,26 +191,35 @@ def _type_of(text: str, scope: Scope, evaluator: CaseEvaluator) -> DataType:
         if rejected.error_class.startswith(("UNRESOLVED_COLUMN", "AMBIGUOUS_REFERENCE")):
             # the rules for names are the merge's own, and were followed before
             raise UnsupportedByReferenceError("a name that a query resolves otherwise") from rejected
+        if rejected.error_class.startswith(_OF_THE_QUERY):
+            raise UnsupportedByReferenceError("an expression that fits into no query") from rejected
         raise
 
 
-def _refuse_unknowable(node: exp.Expr) -> None:
-    if any(_is_unknowable(part) for part in node.walk()):
+def _refuse_unknowable(node: exp.Expr, scope: Scope | None = None) -> None:
+    """Refuse values that differ from run to run.
+
+    Args:
+        node: an expression or a query.
+        scope: what the names of an expression may mean; those of a query may mean anything.
+    """
+    if any(_is_unknowable(part, scope) for part in node.walk()):
         raise UnsupportedByReferenceError("a value that no oracle can know")
 
 
-def _is_unknowable(node: exp.Expr) -> bool:
+def _is_unknowable(node: exp.Expr, scope: Scope | None) -> bool:
     if isinstance(node, exp.TableSample):
         return True
-    if isinstance(node, exp.Anonymous | exp.Column):
+    if isinstance(node, exp.Column):
+        is_inside = scope is None or node.find_ancestor(exp.Query) is not None
+        if is_inside and any(part.name.lower() == METADATA for part in node.parts):
+            return True
+        if node.table or node.name.lower() not in LITERAL_FUNCTIONS.intersection(_UNKNOWABLE):
+            return False
+        return scope is None or is_inside or scope.literal_function((node.name,)) is not None
+    if isinstance(node, exp.Anonymous):
         return node.name.lower() in _UNKNOWABLE
     return isinstance(node, exp.Func) and any(name.lower() in _UNKNOWABLE for name in type(node).sql_names())
-
-
-def _refuse_star(node: exp.Expr) -> None:
-    """Refuse a star, which a query may have inside an expression, and a merge may not."""
-    if any(isinstance(part, exp.Star) for part in node.walk(prune=lambda part: isinstance(part, exp.Query))):
-        raise RejectedError("INVALID_USAGE_OF_STAR_OR_REGEX", "a star inside an expression")
 
 
 def _refuse_char(node: exp.Expr, scope: Scope) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.case.storage import RowIds
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.queries.source_query import SourceRelation, source_relation
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from mergecheck.reference.asked.asker import Asker
-    from mergecheck.reference.case.model import Case, Row, Value
+    from mergecheck.reference.case.model import Case, Row, Target, Value
+    from mergecheck.reference.syntax.merge_text import Travel
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import DataType, Schema
 
+_BEFORE_EVERY_COMMIT, _BEHIND_EVERY_COMMIT = 2020, 2900
 TARGET_NAME, SOURCE_NAME = "target", "source"
 
 
@@ -41,6 +45,7 @@ def find_source(
     """
     tables = known_tables(case)
     _check_maps(tables)
+    _check_travels(statement.travels, case.target)
     if statement.target.lower() != TARGET_NAME:
         raise _not_found(statement.target)
     if (query := statement.source_query) is not None:
@@ -53,6 +58,46 @@ def find_source(
         raise _not_found(statement.source)
     schema, rows = tables[statement.source.lower()]
     return SourceRelation(schema=schema, rows=rows)
+
+
+def _check_travels(travels: Sequence[Travel], target: Target) -> None:
+    """Let a query read a table in the version that the merge reads, and no other (R-139).
+
+    The target is version 0, and the source is a view, which has no versions.
+
+    Raises:
+        RejectedError: for another version of the target, and for any version of the source.
+        UnsupportedByReferenceError: if it depends on the time of a commit, or on commits before the one with the rows.
+    """
+    for travel in travels:
+        asked = travel.key.removesuffix("ASOF")
+        if asked not in ("VERSION", "TIMESTAMP"):
+            raise UnsupportedByReferenceError(f"the option {travel.key} of a table in a query")
+        if travel.table.lower() == SOURCE_NAME:
+            raise RejectedError("UNSUPPORTED_FEATURE.TIME_TRAVEL", "Time travel on the view source.")
+        if travel.table.lower() != TARGET_NAME:
+            raise UnsupportedByReferenceError("time travel on what is no table of the case")
+        if target.layout.row_ids is RowIds.STORED:
+            raise UnsupportedByReferenceError("time travel on a table of several versions")
+        if asked == "TIMESTAMP":
+            raise _not_in_time(travel.value)
+        if not travel.value.isdecimal():
+            raise UnsupportedByReferenceError("a version that is no number")
+        if int(travel.value):
+            raise RejectedError("DELTA_VERSION_NOT_FOUND", f"There is no version {travel.value} of target.")
+
+
+def _not_in_time(value: str) -> RejectedError | UnsupportedByReferenceError:
+    """Give the error for a moment that is years before or behind the one commit of the table."""
+    try:
+        year = dt.datetime.fromisoformat(value).year
+    except ValueError:
+        year = 0
+    if 1 < year < _BEFORE_EVERY_COMMIT:
+        return RejectedError("DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION", f"No version is as old as {value}.")
+    if year > _BEHIND_EVERY_COMMIT:
+        return RejectedError("DELTA_TIMESTAMP_GREATER_THAN_COMMIT", f"No version is as new as {value}.")
+    return UnsupportedByReferenceError("time travel to a moment")
 
 
 def _check_maps(tables: Mapping[str, tuple[Schema, Sequence[Row]]]) -> None:

@@ -12,10 +12,12 @@ from mergecheck.reference.types.typed import Side, Typed, identifier, string_lit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What Spark reads as a function or as a hidden column if no column has the name.
-_NO_COLUMNS = frozenset(
-    {"current_date", "current_timestamp", "current_time", "current_user", "user", "session_user", "_metadata"}
+LITERAL_FUNCTIONS = frozenset(
+    {"current_date", "current_timestamp", "current_time", "current_user", "user", "session_user"}
 )
+"""Functions that a plain name means if no column has it (R-123)."""
+METADATA = "_metadata"
+"""The hidden column of a Delta table, with the file of each row (R-138)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,7 @@ class Relation:
         hides_qualifiers: whether the columns have such qualifiers, and nobody knows which.
         padded: lengths of CHAR columns, by position: a shorter text is read with spaces behind it (R-822).
         chars: lengths of CHAR columns that are read as they are stored: comparisons pad them.
+        has_metadata: whether it has the hidden column ``_metadata`` of Delta tables (R-138); None if nobody knows.
     """
 
     side: Side
@@ -64,6 +67,7 @@ class Relation:
     hides_qualifiers: bool = False
     padded: Mapping[int, int] = field(default_factory=dict)
     chars: Mapping[int, int] = field(default_factory=dict)
+    has_metadata: bool | None = False
 
     def qualifier_of(self, index: int) -> str:
         """Give the qualifier of a column, empty if it has none."""
@@ -165,8 +169,10 @@ class Scope:
             RejectedError: if it means nothing (R-117) or more than one thing (R-118).
         """
         found = self._columns(parts)
-        if not found and parts[0].lower() in _NO_COLUMNS:
+        if not found and self.literal_function(parts) is not None:
             raise UnsupportedByReferenceError(f"the name {parts[0].lower()}")
+        if not found:
+            self._check_metadata(parts)
         if not found and len(parts) > 1 and any(relation.hides_qualifiers for relation in self.relations):
             raise UnsupportedByReferenceError("a qualifier inside the source query")
         if not found:
@@ -177,6 +183,27 @@ class Scope:
         if len({(id(relation), relation.origin(index), rest) for relation, index, rest in found}) > 1:
             raise RejectedError("AMBIGUOUS_REFERENCE", f"Reference {'.'.join(parts)} is ambiguous")
         return found[0]
+
+    def literal_function(self, parts: tuple[str, ...]) -> str | None:
+        """Give the function that a name means, in lower case; None if it means a column, or nothing (R-123)."""
+        name = parts[0].lower()
+        is_function = len(parts) == 1 and name in LITERAL_FUNCTIONS and not self._columns(parts)
+        return name if is_function else None
+
+    def _check_metadata(self, parts: tuple[str, ...]) -> None:
+        """Refuse a name of the hidden column of a table, which a merge does not read (R-138)."""
+        bare = parts[0].lower() == METADATA
+        holders = [
+            relation.has_metadata
+            for relation in self.relations
+            if bare or (parts[1:2] and parts[1].lower() == METADATA and self.same(parts[0], relation.qualifier))
+        ]
+        if True in holders:
+            raise RejectedError(
+                "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT", f"the hidden column {'.'.join(parts)}"
+            )
+        if None in holders:
+            raise UnsupportedByReferenceError("the hidden columns of a source query")
 
     def same(self, left: str, right: str) -> bool:
         """Compare two names by the session's case rule."""

@@ -50,6 +50,11 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.expressions.names import Scope
 
+_TIMES: dict[type[exp.Expr], str] = {
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentDate: "current_date",
+    exp.Localtimestamp: "localtimestamp",
+}
 _NULL_CONDITION = Typed(sql="CAST(NULL AS BOOLEAN)", type=BOOLEAN)
 
 
@@ -147,13 +152,18 @@ class Translator:
             raise UnsupportedByReferenceError("a logical operator on something that is not boolean")
         return typed
 
-    def _now(self, node: exp.Expr) -> Typed:
-        if self.clock is None or node.this is not None:
+    def _called_now(self, node: exp.Expr) -> Typed:
+        if node.this is not None:
+            raise UnsupportedByReferenceError("the time of the statement with an operand")
+        return self._now(_TIMES[type(node)])
+
+    def _now(self, function: str) -> Typed:
+        if self.clock is None:
             raise UnsupportedByReferenceError("the time of the statement in a value")
         text = self.clock.strftime("%Y-%m-%d %H:%M:%S")
-        if isinstance(node, exp.CurrentDate):
+        if function == "current_date":
             return Typed(sql=f"DATE '{text[:10]}'", type=DATE)
-        if isinstance(node, exp.Localtimestamp):
+        if function == "localtimestamp":
             return Typed(sql=f"TIMESTAMP '{text}'", type=TIMESTAMP_NTZ)
         return Typed(sql=f"TIMESTAMPTZ '{text}+00'", type=TIMESTAMP)
 
@@ -162,7 +172,11 @@ class Translator:
             value = self.translate(node.this)
             sql, data_type = self.scope.extract(value.sql, value.type, node.expression.name)
             return combine(sql, data_type, value)
-        return self.scope.resolve(name_parts(node)).typed()
+        parts = name_parts(node)
+        function = self.scope.literal_function(parts)
+        if function is not None and function in _TIMES.values():
+            return self._now(function)
+        return self.scope.resolve(parts).typed()
 
     def _subquery(self, node: exp.Expr) -> Typed:
         if self.subqueries is None or node.args.get("alias") is not None:
@@ -297,9 +311,7 @@ class Translator:
         exp.If: _if,
         exp.Cast: _cast,
         exp.HexString: _hex,
-        exp.CurrentTimestamp: _now,
-        exp.CurrentDate: _now,
-        exp.Localtimestamp: _now,
+        **dict.fromkeys(_TIMES, _called_now),
         **dict.fromkeys(COMPARISONS, _compare),
         **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.IntDiv), _binary),
     }

@@ -26,9 +26,6 @@ def names_in(node: exp.Expr, variables: frozenset[str] = frozenset()) -> Iterato
         if parts[0].lower() not in variables and parts[-1] != "*":
             yield parts
         return
-    if isinstance(node, exp.Var) and node.name.upper() == "DEFAULT":  # DEFAULT is read as a column name
-        yield ("DEFAULT",)
-        return
     if isinstance(node, exp.Lambda):
         variables = variables.union(parameter.name.lower() for parameter in node.expressions)
     for child in node.iter_expressions():

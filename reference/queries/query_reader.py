@@ -198,6 +198,7 @@ class Reader:
             values=values,
             origins=rows.origins,
             qualifiers=None if qualifier else rows.qualifiers,
+            has_metadata=None,
         )
         return From(sql=f" FROM ({rows.sql}) AS q{number}", relations=(relation,), probes=rows.probes)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.grammar import Tree
 from mergecheck.reference.syntax.spark_grammar import BEYOND, SPARK
-from mergecheck.reference.syntax.spark_text import write
+from mergecheck.reference.syntax.spark_text import TRAVEL, write
 from mergecheck.reference.syntax.spark_tokens import read_tokens
 
 if TYPE_CHECKING:
@@ -36,18 +36,35 @@ class ClauseTexts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Travel:
+    """A table that a query reads in some version.
+
+    Attributes:
+        table: its name.
+        key: ``VERSION`` or ``TIMESTAMP``, or the name of an option in upper case.
+        value: as it is written, a text without its quotes.
+    """
+
+    table: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MergeText:
     """A MERGE for sqlglot, and its expressions as they are written.
 
     Attributes:
         plain: the statement with its brackets, quotes and AS, and with a leading WITH inside its source.
         source_query: with the leading WITH; None if the source is a table.
+        travels: the tables that it reads in another version or with options (R-139), which are left out of all texts.
     """
 
     plain: str
     on: str
     clauses: tuple[ClauseTexts, ...]
     source_query: str | None
+    travels: tuple[Travel, ...] = ()
 
 
 def read_merge(sql: str) -> MergeText:
@@ -61,10 +78,75 @@ def read_merge(sql: str) -> MergeText:
         tree = _read(sql, "statement")
         return MergeText(
             plain=_plain(tree),
-            on=tree.trees("expression")[0].slice_of(sql),
+            on=_text_of(tree.trees("expression")[0], sql),
             clauses=tuple(_clause_texts(clause.parts[0], sql) for clause in tree.trees("clause")),
             source_query=_source_text(tree, sql),
+            travels=tuple(
+                travel for part in _walk(tree) if part.rule == "relation_primary" for travel in _travels(part)
+            ),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainCall:
+    """A call without arguments, or a name of one part, which may mean a function (R-123).
+
+    Attributes:
+        name: in upper case, without quotes.
+        start, end: its place in the text; the end is not included.
+        is_name: whether it has no brackets.
+    """
+
+    name: str
+    start: int
+    end: int
+    is_name: bool
+
+
+def plain_calls(sql: str, *, is_statement: bool) -> tuple[tuple[PlainCall, ...], frozenset[str]]:
+    """Find the calls without arguments in a MERGE or an expression, and the aliases of its columns, in upper case.
+
+    Raises:
+        RejectedError: if Spark's parser refuses the text.
+        UnsupportedByReferenceError: if the grammar is too small to tell.
+    """
+    with _shallow():
+        tree = _read(sql, "statement" if is_statement else "expression")
+        aliases = {_bare(name) for part in _walk(tree) if part.rule in ("named", "names") for name in _names(part)}
+        return tuple(call for part in _walk(tree) if (call := _plain_call(part)) is not None), frozenset(aliases)
+
+
+def _walk(tree: Tree) -> Iterator[Tree]:
+    yield tree
+    for part in tree.parts:
+        if isinstance(part, Tree):
+            yield from _walk(part)
+
+
+def _names(tree: Tree) -> tuple[Tree, ...]:
+    return tree.trees("name")
+
+
+def _bare(name: Tree) -> str:
+    return name.tokens[0].text.strip("`").upper()
+
+
+def _plain_call(tree: Tree) -> PlainCall | None:
+    if tree.rule == "primary" and len(tree.parts) == 1:
+        inner = tree.parts[0]
+        inner = inner.parts[0] if isinstance(inner, Tree) else inner
+        if not isinstance(inner, Tree):
+            return None
+        is_call = inner.rule == "call" and len(inner.parts) == 3 and len(inner.trees("function")[0].tokens) == 1  # noqa: PLR2004 - a name and two brackets
+        if is_call or inner.rule == "column":
+            tokens = inner.tokens
+            return PlainCall(
+                name=tokens[0].text.strip("`").upper(),
+                start=tokens[0].start,
+                end=tokens[-1].start + len(tokens[-1].text),
+                is_name=not is_call,
+            )
+    return None
 
 
 def plain_merge(sql: str) -> str:
@@ -143,8 +225,40 @@ def _source_text(tree: Tree, sql: str) -> str | None:
     ctes, queries = tree.trees("ctes"), source.trees("query")
     if not ctes and not queries:
         return None
-    body = queries[0].slice_of(sql) if queries else f"SELECT * FROM {source.slice_of(sql)}"
-    return f"{ctes[0].slice_of(sql)} {body}" if ctes else body
+    body = _text_of(queries[0], sql) if queries else f"SELECT * FROM {_text_of(source, sql)}"
+    return f"{_text_of(ctes[0], sql)} {body}" if ctes else body
+
+
+def _text_of(tree: Tree, sql: str) -> str:
+    """Give what a tree has read as it is written, but for the versions of tables."""
+    tokens = tree.tokens
+    at, end, kept = tokens[0].start, tokens[-1].start + len(tokens[-1].text), ""
+    for part in _walk(tree):
+        if part.rule in TRAVEL:
+            left_out = part.tokens
+            kept, at = kept + sql[at : left_out[0].start], left_out[-1].start + len(left_out[-1].text)
+    return kept + sql[at:end]
+
+
+def _travels(relation: Tree) -> Iterator[Travel]:
+    for version in relation.trees("version"):
+        key = next(word for word in ("VERSION", "TIMESTAMP") if _says(version, word))
+        yield Travel(table=_table(relation), key=key, value=write(version.parts[-1]).strip("'\""))
+    for option in (one for options in relation.trees("options") for one in options.trees("option")):
+        name, *value = (write(part).strip("'\"`") for part in option.parts if not _is_equals(part))
+        yield Travel(table=_table(relation), key=name.upper(), value=" ".join(value))
+
+
+def _table(relation: Tree) -> str:
+    return write(relation.trees("reference")[0]).replace("`", "")
+
+
+def _says(version: Tree, word: str) -> bool:
+    return version.has(word) or version.has({"VERSION": "SYSTEM_VERSION", "TIMESTAMP": "SYSTEM_TIME"}[word])
+
+
+def _is_equals(part: Part) -> bool:
+    return not isinstance(part, Tree) and part.key == "="
 
 
 def _clause_texts(clause: Part, sql: str) -> ClauseTexts:
@@ -157,8 +271,8 @@ def _clause_texts(clause: Part, sql: str) -> ClauseTexts:
         for value in part.trees("expression")
     ]
     return ClauseTexts(
-        condition=conditions[0].slice_of(sql) if conditions else None,
-        values=tuple(value.slice_of(sql) for value in values),
+        condition=_text_of(conditions[0], sql) if conditions else None,
+        values=tuple(_text_of(value, sql) for value in values),
     )
 
 

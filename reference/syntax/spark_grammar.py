@@ -23,8 +23,6 @@ BEYOND: Final = frozenset(
         "RECURSION",
         "INTERVAL",
         "TABLE",
-        "SYSTEM_TIME",
-        "SYSTEM_VERSION",
         "ROW",
         "TIME",
         "|>",
@@ -84,8 +82,9 @@ product = signed % ( '*' | '/' | '%' | DIV )
 signed = ( '-' | '+' | '~' ) signed | primary
 primary = atom suffix*
 suffix = '.' name | '[' comparison ']' | '::' type | COLLATE multipart
-atom = case | cast | struct | special | interval | constant | star | row | '(' query ')' | call | lambda | column
-  | '(' expression ')'
+atom = case | cast | struct | special | interval | constant | star | row | '(' query ')' | parameter | call | lambda
+  | column | '(' expression ')'
+parameter = '?' | ':' name
 case = CASE expression? when+ ( ELSE expression )? END
 when = WHEN expression THEN expression
 cast = ( CAST | TRY_CAST ) '(' expression AS type ')'
@@ -108,7 +107,7 @@ except = EXCEPT '(' multipart % ',' ')'
 row = '(' named ',' named % ',' ')'
 named = expression ( AS? ( name | names ) )?
 call = function '(' ( quantifier? argument % ',' )? ')' within? filter? nulls? over?
-function = multipart
+function = IDENTIFIER '(' expression ')' | multipart
 quantifier = DISTINCT | ALL
 argument = expression | name '=>' expression
 within = WITHIN GROUP '(' ORDER BY sorted % ',' ')'
@@ -173,7 +172,8 @@ relation_primary = reference version? options? sample? alias? | '(' query ')' sa
 sample = TABLESAMPLE '(' sampled ')' ( REPEATABLE '(' <integer> ')' )?
 sampled = '-'? ( <integer> | <number> ) PERCENT | expression ROWS
   | BUCKET <integer> OUT OF <integer>
-version = FOR? VERSION AS OF ( <integer> | <string> ) | FOR? TIMESTAMP AS OF comparison
+version = FOR? ( VERSION | SYSTEM_VERSION ) AS OF ( <integer> | <string> )
+  | FOR? ( TIMESTAMP | SYSTEM_TIME ) AS OF comparison
 options = WITH '(' option % ',' ')'
 option = ( multipart | <string> ) ( '='? ( <integer> | <string> | <number> | TRUE | FALSE ) )?
 values = VALUES expression % ',' alias?

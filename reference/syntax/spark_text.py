@@ -27,7 +27,6 @@ _KEYWORDS = frozenset(word for words in SparkDialect.Tokenizer.KEYWORDS for word
     "END",
     "AS",
 }
-_BARE = frozenset(("CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "DEFAULT"))  # columns, but not always
 _NO_FUNCTIONS = frozenset(
     (
         *("NOT", "AND", "OR", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "CASE", "WHEN"),
@@ -49,6 +48,9 @@ _ALIKE = {
     "product": {"*", "/", "%"},
 }
 _RANK = {"expression": 1, "conjunction": 2, "negated": 3, "predicated": 4, "comparison": 4, "sum": 6, "product": 7}
+TRAVEL = ("version", "options")
+"""The rules of what may ask for an older version of a table."""
+_OF_TABLES = "table_changes"
 _ODD = 0  # nobody's neighbour without brackets
 _ATOM = 9
 _BEHIND_FROM = ("lateral_view", "where", "grouping", "having", "windows", "qualify", "organization")
@@ -162,10 +164,17 @@ def _column(tree: Tree) -> str:
     (name,) = tree.trees("name")
     token = name.parts[0]
     assert isinstance(token, Token), "a name is one token"  # noqa: S101 - tells mypy
-    return token.text if token.key in _BARE else _name(name)
+    if token.key == "CURRENT_PATH":  # a function also where a column has the name
+        return "current_path()"
+    return _name(name)
 
 
 def _function(tree: Tree) -> str:
+    if tree.has("IDENTIFIER"):
+        named = _identified(tree.trees("expression")).strip("`")
+        if not named.isidentifier():
+            raise UnsupportedByReferenceError("a function with a qualified name")
+        return named
     names = tree.trees("multipart")[0].trees("name")
     token = names[0].parts[0]
     if len(names) == 1 and isinstance(token, Token) and token.kind is not TokenKind.QUOTED:
@@ -179,10 +188,22 @@ def _function(tree: Tree) -> str:
 
 def _call(tree: Tree) -> str:
     name, num_operands = write(tree.trees("function")[0]), len(tree.trees("argument"))
+    if name.upper() == "IDENTIFIER":
+        return _identified(tree.trees("argument"))
     check_arity(name, num_operands)
     if name.upper() in ("DATEDIFF", "DATE_DIFF") and num_operands > 2:  # noqa: PLR2004 - sqlglot drops the unit
         return " ".join(["TIMESTAMPDIFF", *(write(part) for part in tree.parts[1:])])
     return _joined(tree)
+
+
+def _argument(tree: Tree) -> str:
+    """Write an argument, the only place of a lambda."""
+    parts = map(_whole, tree.parts)
+    return " ".join(_joined(p) if isinstance(p, Tree) and p.rule == "lambda" else write(p) for p in parts)
+
+
+def _lambda(tree: Tree) -> str:
+    raise RejectedError("INTERNAL_ERROR", f"a lambda that is no argument: {_joined(tree)}")
 
 
 def _multipart(tree: Tree) -> str:
@@ -192,11 +213,18 @@ def _multipart(tree: Tree) -> str:
 def _reference(tree: Tree) -> str:
     if not tree.has("IDENTIFIER"):
         return _joined(tree)
-    text = _whole(tree.trees("expression")[0])
-    found = re.fullmatch(r"'(\w+(?:\.\w+)*)'", write(text))
+    return _identified(tree.trees("expression"))
+
+
+def _identified(operands: tuple[Tree, ...]) -> str:
+    found = re.fullmatch(r"'(\w+(?:\.\w+)*)'", write(_whole(operands[0]))) if len(operands) == 1 else None
     if found is None:
         raise UnsupportedByReferenceError("IDENTIFIER of anything but a plain name")
     return ".".join(f"`{name}`" for name in found.group(1).split("."))
+
+
+def _parameter(tree: Tree) -> str:
+    raise RejectedError("UNBOUND_SQL_PARAMETER", f"nobody gives the parameter {_joined(tree)} a value")
 
 
 def _alias(tree: Tree) -> str:
@@ -308,6 +336,15 @@ def _several_values(tree: Tree) -> str:
     return _joined(tree)
 
 
+def _relation_primary(tree: Tree) -> str:
+    """Write a relation; which version it means, and its options, are read apart (R-139)."""
+    for function in tree.trees("function"):
+        if write(function).lower().startswith(_OF_TABLES):
+            raise UnsupportedByReferenceError("a function of the versions of a table")
+    parts = (part for part in tree.parts if not (isinstance(part, Tree) and part.rule in TRAVEL))
+    return " ".join(write(part) for part in parts)
+
+
 def _ctes(tree: Tree) -> str:
     names = [write(cte.trees("name")[0]).strip("`").lower() for cte in tree.trees("cte")]
     if len(set(names)) < len(names):
@@ -339,6 +376,10 @@ _WRITERS: dict[str, Callable[[Tree], str]] = {
     "function": _function,
     "multipart": _multipart,
     "reference": _reference,
+    "parameter": _parameter,
+    "relation_primary": _relation_primary,
+    "argument": _argument,
+    "lambda": _lambda,
     "alias": _alias,
     "named": _named,
     "typed": _typed,

@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
-from mergecheck.reference.syntax.merge_text import ClauseTexts, read_merge
+from mergecheck.reference.syntax.merge_text import ClauseTexts, Travel, read_merge
 
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 
@@ -65,6 +65,7 @@ class Statement:
         source_query: the query in parentheses after USING, None if the source is a table.
         on_text: the search condition as it is written.
         source_text: the source query as it is written, a leading WITH included; None if the source is a table.
+        travels: the tables that its queries read in another version (R-139).
     """
 
     target: str
@@ -77,6 +78,7 @@ class Statement:
     on_text: str = ""
     source_query: exp.Expr | None = None
     source_text: str | None = None
+    travels: tuple[Travel, ...] = ()
 
     def of(self, kind: Kind) -> tuple[Clause, ...]:
         """Return the clauses of one kind, in statement order."""
@@ -116,6 +118,7 @@ def parse_statement(sql: str) -> Statement:
         schema_evolution=num_evolutions > 0,
         on_text=text.on,
         source_text=text.source_query,
+        travels=text.travels,
     )
 
 

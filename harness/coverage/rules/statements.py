@@ -8,11 +8,19 @@ from sqlglot import exp
 
 from mergecheck.harness.coverage.matches import sorts_of_matches
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
+from mergecheck.reference.expressions.names import LITERAL_FUNCTIONS
 from mergecheck.reference.syntax.statement import Kind
 
 _MANY_CLAUSES = 4
 _PYTHON_API = "a case holds SQL text; the builder's own rules have tests of their own"
 _INTERNAL = "internal form of a statement, nothing that an outcome shows; documented by the spec tests"
+_REWRITTEN = (
+    "INTERNAL_ERROR",
+    "INVALID_USAGE_OF_STAR_OR_REGEX",
+    "MISSING_WINDOW_SPECIFICATION",
+    "UNBOUND_SQL_PARAMETER",
+    "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE",
+)
 _OPERATORS = ("UNSUPPORTED_EXPR_FOR_OPERATOR", "UNSUPPORTED_GENERATOR")
 
 
@@ -65,6 +73,11 @@ def _bad_operator_in_condition(e: Evidence) -> bool:
     return e.rejected(*_OPERATORS) and not _value_is_free(e)
 
 
+def _has_column_like_function(e: Evidence) -> bool:
+    schemas = [e.case.target.schema, *([] if e.case.source is None else [e.case.source.schema])]
+    return any(name.lower() in LITERAL_FUNCTIONS for schema in schemas for name in schema.names)
+
+
 def _mentions(e: Evidence, *names: str) -> bool:
     text = e.case.sql.lower()
     return e.prediction is not None and any(name in text for name in names)
@@ -109,6 +122,7 @@ RULES = (
     Rule(number="R-120", reached=_spells_otherwise),
     Rule(number="R-121", out_of_reach="needs references of a DataFrame, not SQL text"),
     Rule(number="R-122", out_of_reach="needs references of a DataFrame"),
+    Rule(number="R-123", reached=_has_column_like_function),
     Rule(number="R-130", reached=lambda e: e.rejected("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED")),
     Rule(number="R-131", reached=lambda e: e.rejected("DELTA_AGGREGATION_NOT_SUPPORTED")),
     Rule(number="R-132", reached=_bad_operator_in_condition),
@@ -121,6 +135,9 @@ RULES = (
     Rule(
         number="R-136", reached=lambda e: _mentions(e, "current_timestamp", "now()", "current_date", "localtimestamp")
     ),
+    Rule(number="R-137", reached=lambda e: e.rejected(*_REWRITTEN)),
+    Rule(number="R-138", reached=lambda e: e.rejected("DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT")),
+    Rule(number="R-139", reached=lambda e: e.statement is not None and bool(e.statement.travels)),
     Rule(number="R-140", out_of_reach="the target of a case is a Delta table"),
     Rule(number="R-141", reached=lambda e: not e.case.target.schema.columns and e.statement is not None),
     Rule(number="R-142", out_of_reach="needs another writer between analysis and execution"),

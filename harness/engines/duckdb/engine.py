@@ -48,7 +48,8 @@ class DuckDbEngine:
     """Runs a case through DuckDB's ``MERGE INTO``, once plainly and once with RETURNING, each into a new table.
 
     The rows of the table come from the plain merge; the other must leave the same table. Numbers of rows and change
-    rows come from RETURNING (the rows before an update follow from the tables). Errors are told by DuckDB's words,
+    rows come from RETURNING (the rows before an update follow from the tables). A merge that draws values by chance is
+    run once, with RETURNING. Errors are told by DuckDB's words,
     which no rule of Delta's knows. A process that dies or hangs, or an internal error, is an answer.
 
     Args:
@@ -122,10 +123,10 @@ class DuckDbEngine:
         if isinstance(preparation, Unsupported):
             return preparation
         with directory_at(preparation.directory):
-            plain = self._attempt(preparation)
-            if not isinstance(plain, _Merged):
+            plain = None if preparation.draws else self._attempt(preparation, returning=False)
+            if isinstance(plain, Rejection | Unsupported):
                 return plain
-            returning = self._attempt(preparation, plain)
+            returning = self._attempt(preparation, plain, returning=True)
             if not isinstance(returning, _Merged):
                 return returning
             if preparation.extension:
@@ -136,11 +137,15 @@ class DuckDbEngine:
         """End the child."""
         self._worker.close()
 
-    def _attempt(self, preparation: Preparation, plain: _Merged | None = None) -> _Merged | Rejection | Unsupported:
-        """Merge, with RETURNING if the plain merge is done."""
-        request = {"steps": preparation.steps(returning=plain is not None)}
+    def _attempt(
+        self, preparation: Preparation, plain: _Merged | None = None, *, returning: bool
+    ) -> _Merged | Rejection | Unsupported:
+        """Merge; ``plain`` is the merge before without RETURNING, if there was one."""
+        request = {"steps": preparation.steps(returning=returning)}
         reply = self._worker.answer(request, timeout=_TIMEOUT)
-        return reply if isinstance(reply, Rejection) else _read(preparation, reply, plain)
+        if isinstance(reply, Rejection):
+            return reply
+        return _read(preparation, reply, plain, returning=returning)
 
 
 def _prepare(case: Case) -> Preparation | Unsupported:
@@ -162,7 +167,9 @@ class _Merged:
     result: pa.Table
 
 
-def _read(preparation: Preparation, reply: dict[str, Any], plain: _Merged | None) -> _Merged | Rejection | Unsupported:
+def _read(
+    preparation: Preparation, reply: dict[str, Any], plain: _Merged | None, *, returning: bool
+) -> _Merged | Rejection | Unsupported:
     if reply["failed"] is not None:
         if preparation.options.index == "primary-key" and reply["failed"]["class"] == "ConstraintException":
             return Unsupported("rows that no primary key allows")
@@ -183,7 +190,7 @@ def _read(preparation: Preparation, reply: dict[str, Any], plain: _Merged | None
     try:
         rows, result = rows_of(answers[ROWS], schema), arrow_of(answers[MERGE])
         what = _UNREADABLE_RETURNING
-        if plain is not None:
+        if returning:
             read_returned(result, schema)
     except _UNREADABLE_VALUE as error:
         return Rejection(error_class=what, message=f"{type(error).__name__}: {error}", unchanged=False)
@@ -219,16 +226,17 @@ def _columns(answer: dict[str, Any]) -> list[tuple[str, ...]]:
     return [tuple(row[:3]) for row in answer["rows"]]
 
 
-def _outcome(case: Case, plain: _Merged, returning: _Merged) -> Outcome | Rejection:
+def _outcome(case: Case, plain: _Merged | None, returning: _Merged) -> Outcome | Rejection:
     schema = case.target.schema
-    if not same_rows(plain.rows, returning.rows, schema):
+    if plain is not None and not same_rows(plain.rows, returning.rows, schema):
         text = f"without RETURNING the table is {plain.rows}, with RETURNING it is {returning.rows}"
         return Rejection(error_class=_TWO_ANSWERS, message=text, unchanged=False)
     returned = read_returned(returning.result, schema)
     changes = returned.changes(physical_rows(case.target), returning.rows, schema)
+    changed = returning.result.num_rows if plain is None else int(plain.result.column(0)[0].as_py())
     return Outcome(
         schema=schema,
-        rows=plain.rows,
-        metrics=returned.metrics(int(plain.result.column(0)[0].as_py())),
+        rows=returning.rows if plain is None else plain.rows,
+        metrics=returned.metrics(changed),
         cdf=changes if case.target.change_data_feed else None,
     )

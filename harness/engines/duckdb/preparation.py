@@ -20,7 +20,7 @@ from mergecheck.harness.engines.duckdb.native_tables import (
     run,
     setting,
 )
-from mergecheck.harness.engines.written_statement import extension, read_statement
+from mergecheck.harness.engines.written_statement import draws_by_chance, extension, read_statement
 from mergecheck.reference.analysis.settings import read_settings
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
 from mergecheck.reference.case.layout import physical_rows
@@ -59,6 +59,7 @@ class Preparation:
         misfits: the query of rows with values that the table would not compute; None if it computes none.
         extension: what the statement has that DuckDB allows and Delta refuses, empty for nothing; if DuckDB merges,
             its answer cannot be held against a rule.
+        draws: whether the merge draws values by chance: it is run once then, since no two runs are alike.
     """
 
     case: Case
@@ -68,6 +69,7 @@ class Preparation:
     prefix: str
     key: str
     extension: str
+    draws: bool
     create: str
     misfits: str | None
     source_steps: tuple[Step, ...]
@@ -76,19 +78,21 @@ class Preparation:
         """List the steps of one merge into a new table.
 
         Args:
-            returning: whether the merge tells which rows it changed; the plain merge succeeded then.
+            returning: whether the merge tells which rows it changed; the plain merge succeeded then, unless values
+                are drawn by chance.
         """
         in_file = self.options.database == "file"
         path = str(self.directory / ("returning.duckdb" if returning else "plain.duckdb")) if in_file else ":memory:"
         merge = self._merge(returning=returning)
-        if returning and self._is_plain:
+        is_first = not returning or self.draws
+        if not is_first and self._is_plain:
             steps: list[Step] = [run('DROP TABLE "target"')]  # its database and its source serve both merges
         else:
             steps = [{"do": "open", "path": path}, setting("TimeZone", "'UTC'")]
             steps += [setting(name, value) for name, value in self.options.session]
             steps += self.source_steps
         steps.append(run(self.create))
-        if not returning:
+        if is_first:
             steps.append(ask_texts(COLUMNS_BEFORE, _COLUMNS))
         steps.append(load(_INCOMING_TARGET, physical_rows(self.case.target), self.case.target.schema))
         if self.misfits is not None:
@@ -112,7 +116,9 @@ class Preparation:
         return not self.options.database and self.options.transaction in ("", "explicit")
 
     def _merge(self, *, returning: bool) -> list[Step]:
-        sql = self.prefix + self.merge + (" RETURNING merge_action, *" if returning else "")
+        # by their names: a star is written out with the target's alias, and DuckDB refuses the alias "excluded" there
+        listed = ", ".join(identifier(column.name) for column in self.case.target.schema.columns)
+        sql = self.prefix + self.merge + (f" RETURNING merge_action, {listed}" if returning else "")
         return [ask(MERGE, sql)]
 
     def _around(self, merge: list[Step]) -> list[Step]:
@@ -214,6 +220,7 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
         prefix=given.prefix,
         key=key,
         extension=extension(statement) or ("names in any case" if settings.case_sensitive else ""),
+        draws=draws_by_chance(statement),
         create=create,
         misfits=misfits(case.target.schema, _INCOMING_TARGET, case_sensitive=settings.case_sensitive),
         source_steps=given.steps,

@@ -148,14 +148,21 @@ class _MergeWriter:
         """Write the MERGE; it returns the action, the row before and the row after as texts."""
         statement = self.statement
         both = ExpressionWriter((self.target, self.source))
+        before, after = self._free("old"), self._free("new")
         parts = [
             f"MERGE INTO {_relation(statement.target, statement.target_alias)}",
             f"USING {_relation(statement.source, statement.source_alias)}",
             f"ON {both.condition(statement.on)}",
             *(self._clause(clause) for clause in statement.clauses),
-            f"RETURNING merge_action(), {tables.texts(self.target.schema, 'old')}",
+            f"RETURNING WITH (OLD AS {before}, NEW AS {after})",
+            f"merge_action(), {tables.texts(self.target.schema, before)}, {tables.texts(self.target.schema, after)}",
         ]
-        return " ".join(parts) + f", {tables.texts(self.target.schema, 'new')}"
+        return " ".join(parts)
+
+    def _free(self, name: str) -> str:
+        """Give a name that is no alias of the statement: by default RETURNING calls the rows OLD and NEW."""
+        taken = {self.target.qualifier.lower(), self.source.qualifier.lower()}
+        return next(free for free in (name, f"{name}_row", f"{name}_row_") if free not in taken)
 
     def _clause(self, clause: WrittenClause) -> str:
         scope = {
