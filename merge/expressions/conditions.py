@@ -69,7 +69,13 @@ def check_rewritten(tree: exp.Expr, scope: Scope, *, where: str, text: str) -> N
             "MISSING_WINDOW_SPECIFICATION",
             f"There is no named window in {where}: {text}. Compute the value in the source query.",
         )
-    if names & TIME_WINDOWS or (WINDOW_TIME in names and len(scope.relations) > 1):
+    windows = {call.sql() for call in calls if function_name(call) in TIME_WINDOWS}
+    if len(windows) > 1 and len(scope.relations) == 1:
+        raise AnalysisError(
+            "_LEGACY_ERROR_TEMP_1039",
+            f"Several windows of time are not supported in {where}: {text}. Compute them in the source query.",
+        )
+    if windows or (WINDOW_TIME in names and len(scope.relations) > 1):
         raise AnalysisError(
             "INTERNAL_ERROR" if len(scope.relations) > 1 else "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT",
             f"Windows of time are not supported in {where}: {text}. Compute them in the source query.",
@@ -88,6 +94,7 @@ def check_condition(condition: ResolvedExpression, *, operation: str) -> None:
     The operation is ``search condition`` for ON, else ``UPDATE condition`` and so on.
     """
     called = called_functions(condition.text)
+    _check_generators(condition, called)
     if called_functions(condition.text, in_subqueries=True) & NON_DETERMINISTIC:
         _refuse("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "Non-deterministic functions", operation, condition)
     if called & AGGREGATES:
@@ -128,6 +135,10 @@ def check_boolean(condition: ResolvedExpression, data_type: DataType, *, is_sear
 def _check_operators(expression: ResolvedExpression, called: frozenset[str]) -> None:
     if _has_window(expression) or called & WINDOW_ONLY:
         raise _unsupported_operator(expression)
+    _check_generators(expression, called)
+
+
+def _check_generators(expression: ResolvedExpression, called: frozenset[str]) -> None:
     if called & GENERATORS:
         raise AnalysisError(
             "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",

@@ -127,12 +127,14 @@ class CallReader(TypeReader):
 
     def _quantified(self) -> list[exp.Expr]:
         """Read arguments behind DISTINCT or ALL; nothing if the word is a column."""
-        if self.key() not in ("DISTINCT", "ALL"):
+        word = self.key()
+        if word not in ("DISTINCT", "ALL"):
             return []
 
         def read() -> list[exp.Expr]:
             self.at += 1
-            return self.listed(self._argument)
+            found = self.listed(self._argument)
+            return [exp.Distinct(expressions=found)] if word == "DISTINCT" else found
 
         return self.attempt(read) or []
 

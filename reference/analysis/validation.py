@@ -67,7 +67,10 @@ def check_rewritten(node: exp.Expr, scope: Scope) -> None:
     called = frozenset().union(*map(_names, outside))
     if called & (_TIME_WINDOWS | {_WINDOW_TIME}) and len(scope.relations) > 1:
         raise RejectedError("INTERNAL_ERROR", f"a window of time over two tables: {_text(node)}")
-    if called & _TIME_WINDOWS:
+    windows = {_text(part) for part in outside if _names(part) & _TIME_WINDOWS}
+    if len(windows) > 1:
+        raise RejectedError("_LEGACY_ERROR_TEMP_1039", f"several windows of time: {_text(node)}")
+    if windows:
         raise RejectedError(_MISSING, f"a window of time: {_text(node)}")
 
 
@@ -109,12 +112,12 @@ def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None
             "DELTA_AGGREGATION_NOT_SUPPORTED",
             f"Aggregate functions are not supported in the {place} (condition = {_text(node)}).",
         )
-    if any(isinstance(part, exp.Window) for part in outside):
-        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"window function in the {place}: {_text(node)}")
     if node.find(exp.Query) is not None:
         raise RejectedError(
             "DELTA_UNSUPPORTED_SUBQUERY", f"Subqueries are not supported in the {place} (condition = {_text(node)})."
         )
+    if any(isinstance(part, exp.Window) for part in outside):
+        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"window function in the {place}: {_text(node)}")
 
 
 def check_value(node: exp.Expr) -> None:
@@ -153,6 +156,8 @@ def _check_generators(parts: list[exp.Expr], node: exp.Expr) -> None:
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
+    if _names(node) & _WINDOW_ONLY:
+        return False
     return isinstance(node, exp.AggFunc) or bool(_names(node) & (_AGGREGATES | _AGGREGATES_BY_ORDER))
 
 

@@ -175,15 +175,16 @@ def _function(tree: Tree) -> str:
         if not named.isidentifier():
             raise UnsupportedByReferenceError("a function with a qualified name")
         return named
-    names = tree.trees("multipart")[0].trees("name")
-    token = names[0].parts[0]
-    if len(names) == 1 and isinstance(token, Token) and token.kind is not TokenKind.QUOTED:
-        if token.key == "EXISTS":  # the function of an array; in quotes sqlglot takes it for no subquery
-            return "`exists`"
-        if token.key in _NO_FUNCTIONS:
-            raise UnsupportedByReferenceError("a function that is named like a keyword")
-        return token.text
-    raise UnsupportedByReferenceError("a function with a quoted or qualified name")
+    *schema, name = (name.tokens[0] for name in tree.trees("multipart")[0].trees("name"))
+    if schema and schema[-1].text.strip("`").lower() != "builtin":
+        raise UnsupportedByReferenceError("a function of another schema")
+    if name.key in _NO_FUNCTIONS:
+        raise UnsupportedByReferenceError("a function that is named like a keyword")
+    bare = name.text.strip("`")
+    if not bare.isidentifier() or bare.upper() in _NO_FUNCTIONS:
+        raise UnsupportedByReferenceError("a function with an unusual name")
+    # EXISTS is the function of an array: in quotes sqlglot takes it for no subquery
+    return "`exists`" if bare.upper() == "EXISTS" else bare
 
 
 def _call(tree: Tree) -> str:
@@ -198,8 +199,12 @@ def _call(tree: Tree) -> str:
 
 def _argument(tree: Tree) -> str:
     """Write an argument, the only place of a lambda."""
-    parts = map(_whole, tree.parts)
-    return " ".join(_joined(p) if isinstance(p, Tree) and p.rule == "lambda" else write(p) for p in parts)
+    written = []
+    for part in tree.parts:
+        whole = _whole(part)
+        is_lambda = isinstance(whole, Tree) and whole.rule == "lambda"
+        written.append(_joined(whole) if is_lambda and isinstance(whole, Tree) else write(part))
+    return " ".join(written)
 
 
 def _lambda(tree: Tree) -> str:
