@@ -80,7 +80,7 @@ class Checker:
         with interrupts_kept(), self._kept_on_disk(case):
             if self.skip_reference_if_unsupported:
                 with timer.measure("engine"):
-                    refusal = unsupported_reason(case, self.engine)
+                    refusal = unsupported_reason(case, self.engine, self.limit)
                 if refusal is not None:
                     return PreparedCase(case, _SKIPPED, refusal, timer.seconds)
             if reference is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -59,6 +60,27 @@ class Capabilities:
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     deviations_of: str = ""
     table_features: bool = False
+
+
+_TRUTHS = ("rows", "schema", "metrics", "cdf", "error_class", "exact_metric_names", "table_features")
+
+
+def wrong_capability(declared: Capabilities) -> str | None:
+    """Return which of an adapter's declarations is of another type than it must be, and of which; None if none is."""
+    for name in _TRUTHS:
+        if type(getattr(declared, name)) is not bool:
+            return f"{name} must be True or False"
+    for name in ("metric_names", "commit_info", "features_off", "own_settings"):
+        value = getattr(declared, name)
+        may_be_none = name in ("metric_names", "commit_info")
+        is_set = type(value) is frozenset and all(type(each) is str for each in value)
+        if not is_set and not (value is None and may_be_none):
+            return f"{name} must be a frozenset of texts"
+    for name, kind in (("reasons", str), ("conf_domain", tuple)):
+        value = getattr(declared, name)
+        if not isinstance(value, Mapping) or not all(type(k) is str and type(v) is kind for k, v in value.items()):
+            return f"{name} must be a mapping of texts to {'texts' if kind is str else 'tuples of texts'}"
+    return None if type(declared.several_matches) is SeveralMatches else "several_matches must be a SeveralMatches"
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ class ExitCode(IntEnum):
     ENGINE = 3
     INCONCLUSIVE = 4
     INTERRUPTED = 130
+    OUTPUT_CLOSED = 141
 
 
 class MergecheckError(Exception):
@@ -33,7 +34,9 @@ class BadSettingError(UserInputError):
 
 
 class OutputError(MergecheckError, RuntimeError):
-    """The results of a run cannot be written."""
+    """Nobody reads the results of a run any more."""
+
+    exit_code = ExitCode.OUTPUT_CLOSED
 
 
 class EngineDownError(MergecheckError, RuntimeError):

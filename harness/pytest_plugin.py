@@ -103,8 +103,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         del config.stash[CHECKER]  # its reference closes its DuckDB
     engine = config.stash.get(ENGINE, None)
     if engine is not None:
+        from mergecheck.harness.session import close_engine  # noqa: PLC0415 - see the docstring of this module
+
         del config.stash[ENGINE]
-        engine.close()
+        close_engine(engine)
     if STDERR in config.stash:
         os.close(config.stash[STDERR])
         del config.stash[STDERR]

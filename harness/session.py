@@ -13,12 +13,12 @@ from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.core.similar_names import did_you_mean
-from mergecheck.harness.core.time_limit import DEFAULT_SECONDS
+from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, DEFAULT_SECONDS, TimeLimit
 from mergecheck.harness.engine import SparkSessionEngine
 from mergecheck.harness.engines import load_engine
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.errors import MergecheckError, UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
-from mergecheck.harness.oracles.engine_call import run_limited
+from mergecheck.harness.oracles.engine_call import adapter_errors, process_kept, run_limited
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
@@ -57,28 +57,65 @@ WARM_UP = Case(
 
 MIN_BOUNDARY = 40
 """Tables of fewer rows are drawn anyway."""
+OWN_CLASS_START_SECONDS = 60.0
+"""What the start of an engine given as ``package.module:Class`` gets if ``--case-timeout`` is shorter."""
+CLOSE_SECONDS = 60.0
 _FUNCTION_CALLS_PERCENT = 5
 _logger = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
-def open_engine(name: str) -> Iterator[Engine]:
+def open_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Iterator[Engine]:
     """Start an engine by name and close it at the end; temporary directories of lost processes are removed first.
+
+    Args:
+        name: as ``--engine`` takes it.
+        limit: how long it may take for a case; its start gets at least ``start_limit``.
 
     Raises:
         UserInputError: if there is no engine of this name.
         EngineDownError: if it does not start.
     """
     clear_leftovers()
-    with interrupts_kept():
-        engine = load_engine(name)
+    engine = start_engine(name, limit)
     try:
         yield engine
     finally:
-        try:
+        close_engine(engine)
+
+
+def start_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Engine:
+    """Start an engine by name; who starts it calls ``close_engine``.
+
+    Raises:
+        UserInputError: if there is no engine of this name.
+        EngineDownError: if it does not start, in time or at all.
+    """
+    starting = replace(start_limit(name, limit), late="did not start within {seconds:g} s")
+    doing = f"the engine {name!r} does not start:"
+    with interrupts_kept(), starting.over(None), adapter_errors(doing, passing=UserInputError):
+        return load_engine(name)
+
+
+def start_limit(name: str, limit: TimeLimit) -> TimeLimit:
+    """Return the time for an engine's start and for its first case, which often starts what it needs.
+
+    Args:
+        name: as ``--engine`` takes it. An installed engine may fetch a release and start Spark.
+        limit: how long the engine may take for a case.
+    """
+    seconds = OWN_CLASS_START_SECONDS if ":" in name and limit.seconds < DEFAULT_SECONDS else DEFAULT_SECONDS
+    return replace(limit, seconds=max(seconds, limit.seconds))
+
+
+def close_engine(engine: Engine) -> None:
+    """Close an engine; if it fails or takes too long, that is a warning, since what the run found must not be lost."""
+    closing = TimeLimit(seconds=CLOSE_SECONDS, late="did not close within {seconds:g} s")
+    try:
+        with closing.over(None), adapter_errors(""), process_kept():
             engine.close()
-        except Exception as error:  # noqa: BLE001 - what the run found must not be lost with it
-            _logger.warning("The engine %s did not close: %s: %s", engine.name, type(error).__name__, error)
+    except MergecheckError as error:
+        _logger.warning("The engine %s did not close: %s", engine.name, error)
 
 
 def _asks_spark(engine: Engine, expressions: Expressions) -> bool:
@@ -186,7 +223,7 @@ def run_fuzz(
     engine = checker.engine
     with interrupts_kept():
         # the engine's start counts neither against the budget nor against the time of a case
-        run_limited(engine, WARM_UP, replace(checker.limit, seconds=max(DEFAULT_SECONDS, checker.limit.seconds)))
+        run_limited(engine, WARM_UP, start_limit(checker.rerun.engine, checker.limit))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
     draws = Draws(
         cases

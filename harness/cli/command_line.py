@@ -13,15 +13,17 @@ import click
 
 from mergecheck.harness.cli.configured.command import configured
 from mergecheck.harness.cli.output.terminal import (
+    LentStream,
     LogNotices,
     Results,
     discard_output,
     error_line,
     make_streams_safe,
     usage_error,
+    whole_notice,
 )
 from mergecheck.harness.core.interrupts import interrupts_kept
-from mergecheck.harness.errors import ExitCode, MergecheckError
+from mergecheck.harness.errors import ExitCode, MergecheckError, OutputError
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -141,11 +143,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except OSError as error:
+    except BrokenPipeError:
         discard_output()
-        with contextlib.suppress(OSError):
-            error_line(f"cannot read or write: {error}")
-        return ExitCode.ENGINE
+        return ExitCode.OUTPUT_CLOSED
+    except OSError as error:  # an adapter's is none any more
+        discard_output()
+        error_line(f"cannot read or write: {error}")
+        return ExitCode.USAGE
     return code
 
 
@@ -153,9 +157,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     results = Results(sys.stdout)
     # What an engine prints must not get into the one document.
-    others = contextlib.redirect_stdout(sys.stderr) if "--json" in given else contextlib.nullcontext()
+    out, err = LentStream(sys.stderr if "--json" in given else sys.stdout), LentStream(sys.stderr)
+    lent = contextlib.ExitStack()
+    lent.enter_context(contextlib.redirect_stdout(out))
+    lent.enter_context(contextlib.redirect_stderr(err))
     try:
-        with others, interrupts_kept(also_swallowed=False):  # a run ends with a summary of what it did
+        with lent, interrupts_kept(also_swallowed=False):  # a run ends with a summary of what it did
             answer = cli.main(args=given, prog_name="mergecheck", standalone_mode=False, obj=results)
     except click.ClickException as error:
         usage_error(error)
@@ -166,6 +173,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     except CaseFormatError as error:
         error_line(str(error))
         return ExitCode.USAGE
+    except OutputError as error:
+        return error.exit_code
     except MergecheckError as error:
         error_line(str(error))
         return error.exit_code
@@ -175,7 +184,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         error_line("the engine's adapter called sys.exit(); it must return an answer or raise an error")
         return ExitCode.ENGINE
     except BaseException:  # noqa: BLE001 - shown in full; Python's own exit code 1 would read as "mismatch"
-        traceback.print_exc(file=sys.stderr)
+        whole_notice(traceback.format_exc())
         error_line("this is a bug in mergecheck or in the engine's adapter; please report it with the text above")
         return ExitCode.ENGINE
     return int(answer) if isinstance(answer, int) else ExitCode.AGREE

@@ -35,10 +35,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code (``ExitCode``).
     """
+    if arguments is None:
+        _open_closed_streams()
     types_the_case = "-" in sys.argv and sys.stdin is not None and sys.stdin.isatty()
     if arguments is not None or not hasattr(os, "fork") or types_the_case:  # only the terminal's own group may read it
         return _run(arguments)
     return _supervise()
+
+
+def _open_closed_streams() -> None:
+    """Send to nowhere what a caller has closed (``>&-``); a pipe or a file would get its number, and its text."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
 def _run(arguments: Sequence[str] | None) -> int:

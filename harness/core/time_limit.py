@@ -31,10 +31,10 @@ _AT_ONCE = 0.001
 
 
 class EngineLateError(EngineDownError):
-    """The engine took too long for a case; nothing is known about the merge."""
+    """The engine took too long; nothing is known about the merge."""
 
 
-class _OutOfTime(BaseException):
+class OutOfTime(BaseException):
     """Breaks off what the main thread is doing; no Exception, because an adapter may catch those."""
 
 
@@ -46,11 +46,13 @@ class TimeLimit:
         seconds: until the engine is interrupted.
         grace_seconds: until the next means, if that is no help.
         told: file descriptor for the stacks of a process that has to be ended.
+        late: what the engine did not do in time, for the message.
     """
 
     seconds: float = DEFAULT_SECONDS
     grace_seconds: float = GRACE_SECONDS
     told: int = _STDERR
+    late: str = "had no answer within {seconds:g} s (--case-timeout)"
 
     @contextlib.contextmanager
     def over(self, interrupt: Callable[[], None] | None) -> Iterator[None]:
@@ -67,11 +69,11 @@ class TimeLimit:
             if interrupt is not None:
                 stack.enter_context(_called_after(self.seconds, interrupt))
             if interrupt is None and _can_be_signalled():
-                stack.enter_context(raising_after(self.seconds, _OutOfTime))
+                stack.enter_context(raising_after(self.seconds, OutOfTime))
             stack.enter_context(self._ending_after(self.seconds + self.grace_seconds))
             try:
                 yield
-            except _OutOfTime:
+            except OutOfTime:
                 raise self._late() from None
             except Exception as error:
                 if time.monotonic() - started >= self.seconds:
@@ -81,7 +83,7 @@ class TimeLimit:
             raise self._late()
 
     def _late(self) -> EngineLateError:
-        return EngineLateError(f"the engine had no answer within {self.seconds:g} s (--case-timeout)")
+        return EngineLateError(f"the engine {self.late.format(seconds=self.seconds)}")
 
     @contextlib.contextmanager
     def _ending_after(self, seconds: float) -> Iterator[None]:

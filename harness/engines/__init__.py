@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.engine_folder import search_engine_folder
 from mergecheck.harness.core.similar_names import did_you_mean
-from mergecheck.harness.engine import Diagnosis, Engine
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.engine import Capabilities, Diagnosis, Engine, wrong_capability
+from mergecheck.harness.errors import EngineDownError, MergecheckError, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +58,15 @@ def load_engine(name: str) -> Engine:
             f"engine {name!r} is no engine: {type(engine).__name__} lacks {', '.join(missing)}. "
             "An engine has the members of mergecheck.harness.engine.Engine."
         )
+    for member, kind in (("name", str), ("version", str), ("capabilities", Capabilities)):
+        value = getattr(engine, member)
+        if type(value) is not kind:
+            given = f"its {member} is of type {type(value).__qualname__}, and must be of {kind.__name__}"
+            raise EngineDownError(f"engine {name!r} cannot be used: {given}")
+    if not (engine.name + engine.version).isprintable():
+        raise EngineDownError(f"engine {name!r} cannot be used: its name or version has control characters")
+    if (wrong := wrong_capability(engine.capabilities)) is not None:
+        raise EngineDownError(f"engine {name!r} cannot be used: capabilities.{wrong}")
     _keep_own_name(engine, name)
     return engine
 
@@ -141,7 +150,9 @@ def _from_path(name: str) -> Callable[[], object]:
 def _load(entry: EntryPoint, name: str) -> Callable[[], object]:
     try:
         loaded: Callable[[], object] = entry.load()
-    except (ImportError, AttributeError) as error:
+    except MergecheckError:
+        raise
+    except Exception as error:
         raise UserInputError(
             f"engine {name!r} cannot be loaded: {type(error).__name__}: {error}. "
             "Give an installed name or package.module:Class, importable from this folder."

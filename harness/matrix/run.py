@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.engines import engine_name
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.matrix.features import features_of
 from mergecheck.harness.matrix.majority_vote import votes
+from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.report.mismatch import mismatch_report
@@ -202,7 +204,7 @@ class MatrixRun:
             features_off: what the stream does not draw, for the record.
         """
         for column in self._columns:
-            self._guarded(column, lambda column=column: column.engine.run(WARM_UP))  # type: ignore[misc]
+            self._guarded(column, lambda column=column: run_limited(column.engine, WARM_UP, DEFAULT_LIMIT))  # type: ignore[misc]
         started, interrupted = time.monotonic(), False
         try:
             for case, labels in cases:
@@ -232,7 +234,7 @@ class MatrixRun:
             report = self._checker(column).check(prepared[column.engine.capabilities.several_matches])
             answer = column.add(report, features)
             if answer is Answer.ERROR:
-                self._guarded(column, lambda column=column: column.engine.run(WARM_UP))  # type: ignore[misc]
+                self._guarded(column, lambda column=column: run_limited(column.engine, WARM_UP, DEFAULT_LIMIT))  # type: ignore[misc]
             elif answer in (Answer.DEVIATES, Answer.MISMATCH):
                 self._difference(column, report, features)
 

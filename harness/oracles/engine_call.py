@@ -1,23 +1,147 @@
-"""The call of an engine: within a limit of time."""
+"""The calls of an engine: within a limit of time, and so that nothing that an adapter does reaches the harness.
+
+An adapter gets copies, what it changes in the process is put back, and its answer and errors become plain values.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import decimal
+import locale
+import os
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.time_limit import OutOfTime
 from mergecheck.harness.engine import InterruptibleEngine
+from mergecheck.harness.errors import BadSettingError, EngineDownError, UserInputError
+from mergecheck.harness.oracles.plain_answer import plain_answer
+from mergecheck.reference.errors import shortened
+from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mergecheck.harness.core.time_limit import TimeLimit
-    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.engine import Engine, PrecheckingEngine
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult
+
+_MAX_TEXT_BYTES = 4_000  # of what an error says
+_SIGNALS = ("SIGTERM", "SIGALRM", "SIGPIPE", "SIGCHLD", "SIGTSTP")
+
+
+class AdapterError(EngineDownError):
+    """An adapter raised what it should not; the message says what and where."""
 
 
 def run_limited(engine: Engine, case: Case, limit: TimeLimit) -> EngineResult:
     """Run one case on an engine.
 
     Raises:
-        EngineLateError: if it takes longer than the limit. Whatever else the engine raises goes through.
+        EngineLateError: if it takes longer than the limit.
+        EngineDownError: if it says so, if it raises anything else, or if its answer is none.
+        BadSettingError: if it refuses a setting of the case.
     """
-    with limit.over(engine.interrupt if isinstance(engine, InterruptibleEngine) else None):
-        return engine.run(case)
+    with (
+        limit.over(engine.interrupt if isinstance(engine, InterruptibleEngine) else None),
+        adapter_errors(),
+        process_kept(),
+    ):
+        return plain_answer(engine.run(copy.deepcopy(case)))
+
+
+def unsupported_limited(engine: PrecheckingEngine, case: Case, limit: TimeLimit) -> Unsupported | None:
+    """Ask an engine whether it supports a case, as ``run_limited`` runs one.
+
+    Raises:
+        EngineDownError: see ``run_limited``.
+        BadSettingError: the same.
+    """
+    with limit.over(None), adapter_errors(), process_kept():
+        refusal = engine.unsupported_reason(copy.deepcopy(case))
+        answer = None if refusal is None else plain_answer(refusal)
+    return answer if isinstance(answer, Unsupported) else None
+
+
+@contextlib.contextmanager
+def adapter_errors(
+    doing: str = "the adapter raised", *, passing: type[UserInputError] = BadSettingError
+) -> Iterator[None]:
+    """Turn whatever an adapter raises in the block into an error with a plain text; Ctrl+C goes through.
+
+    Args:
+        doing: what the message begins with.
+        passing: mistakes of the user that go through.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, OutOfTime, passing):
+        raise
+    except EngineDownError as error:
+        if type(error).__str__ is not BaseException.__str__:
+            raise EngineDownError(error_text(error)) from error
+        raise
+    except BaseException as error:  # sys.exit(), too
+        raise AdapterError(f"{doing} {raised(error)}".strip()) from error
+
+
+def raised(error: BaseException) -> str:
+    """Say what was raised, and at which line."""
+    trace = traceback.extract_tb(error.__traceback__)
+    place = f" ({trace[-1].filename}:{trace[-1].lineno} in {trace[-1].name})" if trace else ""
+    return f"{type(error).__name__}: {error_text(error)}{place}"
+
+
+def error_text(error: BaseException) -> str:
+    """Return the text of an error, whatever its class makes of that."""
+    try:
+        text = str.__str__(str(error))
+    except Exception as again:  # noqa: BLE001 - the text is an adapter's, too
+        return f"(its text cannot be had: {type(again).__name__})"
+    return shortened(text, _MAX_TEXT_BYTES)
+
+
+@contextlib.contextmanager
+def process_kept() -> Iterator[None]:
+    """Put back what the block changes in the process: folder, streams, handlers of signals, decimals, locale.
+
+    A handler of Ctrl+C stays unless it ignores it: Spark sets one of its own.
+    """
+    folder, streams, depth = _folder(), (sys.stdout, sys.stderr, sys.stdin), sys.getrecursionlimit()
+    decimals, language = decimal.getcontext().copy(), locale.setlocale(locale.LC_ALL)
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in _signals()} if is_main else {}
+    interrupt = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr, sys.stdin = streams
+        sys.setrecursionlimit(depth)
+        decimal.setcontext(decimals)
+        if locale.setlocale(locale.LC_ALL) != language:
+            locale.setlocale(locale.LC_ALL, language)
+        if folder is not None and _folder() != folder:
+            with contextlib.suppress(OSError):  # it has removed the folder
+                os.chdir(folder)
+        for number, handler in handlers.items():
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+        if is_main and interrupt is not None and signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, signal.SIG_DFL):
+            signal.signal(signal.SIGINT, interrupt)
+
+
+def _signals() -> list[signal.Signals]:
+    return [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+
+
+def _folder() -> str | None:
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import PrecheckingEngine
+from mergecheck.harness.errors import BadSettingError, EngineDownError
+from mergecheck.harness.oracles.engine_call import unsupported_limited
 from mergecheck.harness.oracles.unknown_values import UnknownValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference, Unsupported
@@ -55,9 +58,9 @@ class PhaseTimer:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
 
 
-def unsupported_reason(case: Case, engine: Engine) -> Unsupported | None:
+def unsupported_reason(case: Case, engine: Engine, limit: TimeLimit) -> Unsupported | None:
     """Return why an engine does not support a case, if it can say so without running it (``PrecheckingEngine``)."""
     if isinstance(engine, PrecheckingEngine):
-        with suppress(Exception):  # an adapter that fails here fails again in ``run``, and is reported there
-            return engine.unsupported_reason(case)
+        with suppress(EngineDownError, BadSettingError):  # fails again in ``run``, which reports it
+            return unsupported_limited(engine, case, limit)
     return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import traceback
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,7 +23,7 @@ from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.errors import BadSettingError, EngineDownError, HarnessBugError
-from mergecheck.harness.oracles.engine_call import run_limited
+from mergecheck.harness.oracles.engine_call import raised, run_limited
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.unknown_values import unknown_values, with_stand_ins
@@ -72,9 +71,7 @@ def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseT
         except BadSettingError:
             raise
         except Exception as error:  # noqa: BLE001 - one case that it cannot take must not cost the others
-            defect = (
-                f"{HarnessBugError.__name__}: the reference raised {_raised(error)}; please report it with the case"
-            )
+            defect = f"{HarnessBugError.__name__}: the reference raised {raised(error)}; please report it with the case"
             return PreparedCase(case, _FAILED, defect=defect, phase_seconds=timer.seconds)
 
 
@@ -167,13 +164,6 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
     except EngineDownError as error:
         is_lost = isinstance(error, EngineLateError)
         return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=str(error), is_lost=is_lost)
-    except (KeyboardInterrupt, BadSettingError):
-        raise
-    except BaseException as error:  # noqa: BLE001 - anybody's adapter: its defect is engine_error, sys.exit() too
-        return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=adapter_fault(error))
-    if not isinstance(result, Outcome | Rejection | Unsupported):
-        reason = f"the adapter returned {type(result).__name__}; allowed are Outcome, Rejection and Unsupported"
-        return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=reason)
     if isinstance(result, Unsupported):
         # Both reasons, so that neither side's gap hides the other's.
         own = f"reference: {answer.answer.reason}; " if isinstance(answer.answer, Unsupported) else ""
@@ -186,7 +176,7 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
             )
     except Exception as error:  # noqa: BLE001 - one answer of wrong types must not cost the other cases
         reason = (
-            f"the answer cannot be compared: {_raised(error)}. See the types of Outcome and Rejection; if the adapter "
+            f"the answer cannot be compared: {raised(error)}. See the types of Outcome and Rejection; if the adapter "
             "keeps them, please report this with the case"
         )
         return _Judgement(verdict=Verdict.ENGINE_ERROR, result=result, reason=reason)
@@ -292,13 +282,3 @@ def _unpredicted(prepared: PreparedCase) -> str:
     if prepared.case.expect is None:
         return f"reference: {answer.reason}"
     return f"held against expect only, because the reference does not support {answer.reason}"
-
-
-def adapter_fault(error: BaseException) -> str:
-    """Say what an engine's adapter raised, and at which line."""
-    return f"the adapter raised {_raised(error)}"
-
-
-def _raised(error: BaseException) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({place.filename}:{place.lineno} in {place.name})"

@@ -38,7 +38,8 @@ def engine_of(config: pytest.Config) -> Engine:
     """Start the engine of the session, unless it runs already."""
     engine = config.stash.get(ENGINE, None)
     if engine is None:
-        from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+        from mergecheck.harness.core.time_limit import TimeLimit  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+        from mergecheck.harness.session import start_engine  # noqa: PLC0415 - the same
         from mergecheck.harness.spark.config import require_place, spark_place, use_place  # noqa: PLC0415 - the same
         from mergecheck.harness.spark.temp_dirs import clear_leftovers  # noqa: PLC0415 - the same
 
@@ -47,7 +48,9 @@ def engine_of(config: pytest.Config) -> Engine:
         if any(values[key] for key in ("master", "remote", "table-root")):
             use_place(spark_place(master=values["master"], remote=values["remote"], table_root=values["table-root"]))
             require_place()
-        engine = config.stash[ENGINE] = load_engine(values["engine"])
+        engine = config.stash[ENGINE] = start_engine(
+            values["engine"], TimeLimit(seconds=values["case-timeout"], told=config.stash[STDERR])
+        )
     return engine
 
 

@@ -177,16 +177,30 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("output", ["/dev/full", None])
 def test_output_that_nobody_takes(output: str | None, tmp_path: Path) -> None:
-    """A full device, and a reader that is gone: one message, and not the exit code of a mismatch."""
+    """A full device is the user's mistake; a reader that is gone ends the command quietly, as it ends others."""
     (tmp_path / "case.json").write_text(json.dumps(CASE))
     reading, writing = os.pipe()
     os.close(reading)
     target = writing if output is None else os.open(output, os.O_WRONLY)
     command = [MERGECHECK, "cases", "show", "case.json"]
     ended = subprocess.run(command, cwd=tmp_path, stdout=target, stderr=subprocess.PIPE, check=False)  # noqa: S603 - ours
-    assert ended.returncode == 3
-    assert ended.stderr.startswith(b"error: cannot read or write: ")
-    assert ended.stderr.count(b"\n") == 1
+    if output is None:
+        assert (ended.returncode, ended.stderr) == (141, b"")
+    else:
+        assert ended.returncode == 2
+        assert ended.stderr.startswith(b"error: cannot read or write: ")
+        assert ended.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-", "2>/dev/full"])
+def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
+    """The verdict is the exit code, and what is written goes nowhere."""
+    case = {**CASE, "id": "x", "sql": CASE["sql"].replace("AND", "OR")}
+    (tmp_path / "case.json").write_text(json.dumps(case))
+    command = f"exec {MERGECHECK} run case.json --engine duckdb --trust {closed}"
+    ended = subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, capture_output=True, check=False)  # noqa: S603 - ours
+    assert ended.returncode in (0, 4)
+    assert b"Traceback" not in ended.stdout + ended.stderr
 
 
 def test_the_middle_of_a_long_message_is_left_out() -> None:

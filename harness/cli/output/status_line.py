@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from mergecheck.harness.cli.output.terminal import notice, stderr
+from mergecheck.harness.report.render import with_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ class StatusLine(ABC):
                 console=self._console,
                 refresh_per_second=REFRESHES_PER_SECOND,
                 transient=True,
-                get_renderable=lambda: Text(self.line(), no_wrap=True, overflow="ellipsis"),
+                get_renderable=lambda: Text(with_escapes(self.line()), no_wrap=True, overflow="ellipsis"),
             )
             self._live.start()
         return self
@@ -79,7 +80,7 @@ class StatusLine(ABC):
         if self._quiet:
             return
         if self._live is not None:
-            self._live.console.print(Text(message))
+            self._live.console.print(Text(with_escapes(message)))
         else:
             notice(message)
 

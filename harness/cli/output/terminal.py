@@ -1,4 +1,9 @@
-"""Writing to the terminal: results go to stdout, everything else to stderr."""
+"""Writing to the terminal: results go to stdout, everything else to stderr.
+
+All text goes through here, also what an engine or a library prints. Control characters are shown as escapes, so that
+no text moves the cursor or hides a line. What a service that shows the output (GitHub, Azure, TeamCity) would take for
+a command is broken by an escape.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +12,12 @@ import io
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 from rich.console import Console
@@ -23,7 +29,7 @@ from mergecheck.harness.specification.citations import with_titles
 from mergecheck.reference.errors import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rich.table import Table
@@ -50,6 +56,106 @@ _STYLES = {
     "NOW ERRORS": "bold red",
     "NOT CHECKED": "bold yellow",
 }
+
+
+# GitHub and TeamCity read a command at the start of a line, GitHub's old ones and Azure's are read anywhere in it.
+_COLONS = re.compile(r"^((?:\x1b\[[0-9;?]*[A-Za-z]|\s)*)::", re.MULTILINE)
+_HASHES = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
+
+
+def without_commands(text: str) -> str:
+    """Break what a CI service would take for a command."""
+    return _HASHES.sub(r"#\\u0023", _COLONS.sub(r"\1\\u003A:", text))
+
+
+class _Wrapped(io.TextIOBase):
+    """A text stream that writes to another one, which nobody closes by closing this one.
+
+    Args:
+        stream: where the text goes.
+        may_fail: whether text that cannot be written is an error; else it is left out.
+    """
+
+    def __init__(self, stream: TextIO, *, may_fail: bool) -> None:
+        super().__init__()
+        self.stream = stream
+        self._may_fail = may_fail
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the stream below."""
+        return getattr(self.stream, "encoding", None) or "utf-8"
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]
+        """How the stream below writes what it cannot encode."""
+        return getattr(self.stream, "errors", None)
+
+    def fileno(self) -> int:
+        """Return the descriptor of the stream below."""
+        return self.stream.fileno()
+
+    def isatty(self) -> bool:
+        """Tell whether the stream below is a terminal."""
+        return self.stream.isatty()
+
+    def writable(self) -> bool:
+        """Tell that it can be written to."""
+        return True
+
+    def flush(self) -> None:
+        """Flush the stream below."""
+        with self._failures():
+            self.stream.flush()
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError):  # the second for a stream that is closed
+            if self._may_fail:
+                raise
+            discard_output()
+
+    def close(self) -> None:
+        """Do nothing: the stream below is the run's."""
+
+    def write(self, text: str) -> int:
+        """Write a text of this program, which may have styles."""
+        with self._failures():
+            self.stream.write(without_commands(text))
+        return len(text)
+
+
+class LentStream(_Wrapped):
+    """What code of others gets as ``sys.stdout`` or ``sys.stderr``: it can neither close it nor write commands."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream, may_fail=False)
+        self._line = ""
+
+    def write(self, text: str) -> int:
+        """Write a text with its control characters as escapes."""
+        if not isinstance(text, str):
+            raise TypeError(f"a text stream takes text, not {type(text).__name__}")
+        line = (self._line + text).rpartition("\n")[2][-_WIDEST:]
+        shown = with_escapes(text)
+        if self._line.strip() == ":" and shown.startswith(":"):
+            shown = f"\\u003A{shown[1:]}"
+        if self._line.strip():  # the first line of the text is none of its own
+            first, end, rest = shown.partition("\n")
+            shown = _HASHES.sub(r"#\\u0023", first) + end + without_commands(rest)
+        else:
+            shown = without_commands(shown)
+        with self._failures():
+            self.stream.write(shown)
+        self._line = line
+        return len(text)
+
+
+def _own(stream: TextIO) -> TextIO:
+    """Return the stream of the run, if others were lent one."""
+    return stream.stream if isinstance(stream, LentStream) else stream
 
 
 class LogNotices(logging.Handler):
@@ -94,19 +200,22 @@ class _Console(Console):
 
 
 def output_gone() -> OutputError:
-    """Say that nobody reads what is written, and write no more."""
+    """Return the error of a run whose output nobody reads, and write no more."""
     discard_output()
-    return OutputError("cannot read or write: nobody reads the output any more")
+    return OutputError("nobody reads the output any more")
 
 
 def stdout() -> Console:
     """Return the console for results."""
-    return _Console(highlight=False, markup=False, soft_wrap=True)
+    return _Console(
+        file=cast("TextIO", _Wrapped(_own(sys.stdout), may_fail=True)), highlight=False, markup=False, soft_wrap=True
+    )
 
 
 def stderr() -> Console:
-    """Return the console for progress, notices and errors."""
-    return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    """Return the console for progress, notices and errors; what cannot be written there is left out."""
+    stream = cast("TextIO", _Wrapped(_own(sys.stderr), may_fail=False))
+    return Console(file=stream, stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 def show(text: str, *, console: Console | None = None) -> None:
@@ -183,6 +292,11 @@ def write_page(path: Path, text: str) -> None:
 def error_line(message: str) -> None:
     """Print an error on stderr."""
     stderr().print(Text.assemble(("error: ", "bold red"), _brief(message)))
+
+
+def whole_notice(message: str) -> None:
+    """Print a message on stderr, however long it is."""
+    stderr().print(Text(_clean(message)))
 
 
 def notice(message: str) -> None:

@@ -11,10 +11,12 @@ import click
 
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.engine import Diagnosis
 from mergecheck.harness.engines import diagnose_engine, engine_names
 from mergecheck.harness.errors import EngineDownError, ExitCode, UserInputError
 from mergecheck.harness.findings.store import WORK_DIRECTORY
+from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.session import WARM_UP, open_engine
 from mergecheck.harness.spark.java_home import diagnose_java
 from mergecheck.reference.outcome import Outcome, Unsupported
@@ -60,7 +62,7 @@ def _of_engine(name: str, *, gets: bool) -> list[Diagnosis]:
         ]
     try:
         with open_engine(name) as engine:
-            result = engine.run(WARM_UP)
+            result = run_limited(engine, WARM_UP, DEFAULT_LIMIT)
             release = f"{engine.name} {engine.version}"
     except EngineDownError as error:
         return [*diagnose_engine(name), Diagnosis(name="first case", found="the engine does not run", fix=str(error))]

@@ -22,14 +22,13 @@ from mergecheck.harness.cli.options import (
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
 from mergecheck.harness.engines import engine_names as registered
-from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.html_report.matrix import matrix_page
 from mergecheck.harness.matrix.run import SHRINK_SECONDS, Answer, MatrixRun
 from mergecheck.harness.matrix.text import markdown as page
 from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines
-from mergecheck.harness.session import reference_for
+from mergecheck.harness.session import close_engine, reference_for, start_engine
 from mergecheck.harness.verdict import Expressions
 from mergecheck.strategies import Feature, Profile, samples
 
@@ -109,7 +108,7 @@ def matrix(
         ).run(_stream(seed, off), seed=seed, features_off=off, max_cases=max_cases, max_seconds=max_seconds)
     finally:
         for engine in engines:
-            engine.close()
+            close_engine(engine)
     if markdown is not None:
         write_page(markdown, page(result, date=dt.datetime.now(dt.UTC).date().isoformat()))
     if as_json:
@@ -142,10 +141,10 @@ def _started(names: tuple[str, ...]) -> list[Engine]:
     engines: list[Engine] = []
     try:
         for name in names:
-            engines.append(load_engine(name))  # noqa: PERF401 - those that started are closed if one does not
+            engines.append(start_engine(name))  # noqa: PERF401 - those that started are closed if one does not
     except BaseException:
         for engine in engines:
-            engine.close()
+            close_engine(engine)
         raise
     return engines
 

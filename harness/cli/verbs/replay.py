@@ -102,7 +102,7 @@ def replay(
     if not corpus.cases:
         raise UserInputError("no case could be read; the messages above say why")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    with open_engine(engine_name) as engine:
+    with open_engine(engine_name, TimeLimit(seconds=case_seconds)) as engine:
         confirm(deviations, engine, notice)
         checker = Checker(
             engine=engine,

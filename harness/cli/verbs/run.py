@@ -243,7 +243,7 @@ class _How:
 def _check_all(case: Case, engine_names: tuple[str, ...], how: _How, deviations: Deviations) -> list[Checked]:
     with contextlib.ExitStack() as stack:
         # start all before the first case: engines on Spark share one session with all jars
-        engines = [stack.enter_context(open_engine(name)) for name in engine_names]
+        engines = [stack.enter_context(open_engine(name, how.limit)) for name in engine_names]
         checkers = [how.checker(*named, deviations) for named in zip(engines, engine_names, strict=True)]
         return [_checked(case, checker) for checker in checkers]
 

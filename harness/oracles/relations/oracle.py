@@ -11,8 +11,7 @@ from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.oracles.engine_call import run_limited
-from mergecheck.harness.oracles.reference_oracle import adapter_fault
+from mergecheck.harness.oracles.engine_call import raised, run_limited
 from mergecheck.harness.oracles.relations.relation import ROW_METRICS
 from mergecheck.harness.oracles.relations.shape import action_of, kind_of
 from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
@@ -74,10 +73,9 @@ def check_relations(
     except EngineDownError as error:
         report = _report(case, engine, started, Verdict.ENGINE_ERROR, reason=str(error))
         return replace(report, is_lost=isinstance(error, EngineLateError))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
-        return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=adapter_fault(error))
+    except Exception as error:  # noqa: BLE001 - answers of wrong types must not cost the other cases
+        reason = f"the answers cannot be compared: {raised(error)}"
+        return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=reason)
     compared = tuple(_compared(result, applied, engine))
     if mismatches:
         report = _report(case, engine, started, Verdict.MISMATCH, result=result, mismatches=mismatches)

@@ -117,7 +117,7 @@ def _evaluated(case: Case, reference: MergeReference) -> Reference:
 def _checked(
     case: Case, engine_name: str, expressions: Expressions, deviations: Deviations, limit: TimeLimit
 ) -> tuple[CaseReport, Reference, tuple[str, ...]]:
-    with open_engine(engine_name) as engine:
+    with open_engine(engine_name, limit) as engine:
         reference = reference_for(engine, expressions, starts_spark=True)
         checker = Checker(
             engine=engine,

@@ -262,7 +262,7 @@ def _run(
     name = f"mergecheck fuzz{how.rerun.flags()}"
     with output.files.open(name) as log, Progress(quiet=output.quiet) as progress:
         progress.starting(f"engine {engine_name}")
-        with open_engine(engine_name) as engine:
+        with open_engine(engine_name, how.limit) as engine:
             if how.known is not None and (remark := how.known.remark_on(engine)):
                 notice(remark)
             confirm(how.deviations, engine, notice)

@@ -12,8 +12,9 @@ from mergecheck.harness.ci.junit import junit_xml
 from mergecheck.harness.ci.results import read_result
 from mergecheck.harness.ci.workflows import write_workflows
 from mergecheck.harness.cli.options import json_option
-from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.cli.output.terminal import emit_json, emit_text, show
 from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.report.render import with_escapes
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
@@ -36,7 +37,7 @@ def report(*, results: tuple[Path, ...], github: bool, junit: Path | None) -> in
     found = [read_result(path) for path in results]
     if github:
         for line in annotation_lines(found):
-            show(line)
+            emit_text(f"{with_escapes(line)}\n")  # commands, on purpose; what comes from cases is escaped in them
     try:
         summary = os.environ.get(SUMMARY_VARIABLE)
         if github and summary:

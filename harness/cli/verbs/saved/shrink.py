@@ -117,7 +117,7 @@ def shrink(
     if not trust:
         require_harmless(saved.case, str(saved.path))
     deviations = known_deviations(deviation_files, none=no_deviations)
-    with open_engine(engine_name) as engine:
+    with open_engine(engine_name, TimeLimit(seconds=case_seconds)) as engine:
         checker = Checker(
             engine=engine,
             deviations=deviations,

@@ -11,11 +11,13 @@ import click
 
 from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.coverage.case_space import CaseSpace
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines import engines_with
 from mergecheck.harness.engines.spark_lines.plugins import given_plugin, known_plugin
 from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.search.stream import Drawn, Draws
 from mergecheck.harness.session import WARM_UP, cases_for, open_engine, rerun_on
 from mergecheck.harness.variants.axes.plugin_value import plugin_value
@@ -144,7 +146,7 @@ def run_variants(
             listener=progress.found,
             progress=progress.at,
         )
-        engine.run(WARM_UP)
+        run_limited(engine, WARM_UP, DEFAULT_LIMIT)
         cases = _drawn(draws, max_cases) if given is None else given[:max_cases]
         try:
             with interrupts_kept():
