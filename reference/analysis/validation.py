@@ -137,7 +137,9 @@ def check_value(node: exp.Expr) -> None:
 
 
 def _asks_query(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
+    if isinstance(node, exp.Exists):
+        return isinstance(node.this, exp.Query)  # else it is the function of an array and a lambda
+    return isinstance(node, exp.In) and node.args.get("query") is not None
 
 
 def _text(node: exp.Expr) -> str:

@@ -249,3 +249,9 @@ def test_an_interval_that_sqlglot_misreads_is_asked_for(interval: str, value: st
     reference = merge(f"{HEAD} WHEN MATCHED THEN UPDATE SET v = {text}")
     assert (1, value) in rows_of(reference)
     assert reference.asked == (text,)
+
+
+def test_exists_of_an_array_is_no_subquery_of_a_value() -> None:
+    """A value may call the function ``exists``; only EXISTS with a query is refused there."""
+    reference = merge(f"{HEAD} WHEN MATCHED THEN UPDATE SET v = string(exists(array(s.id), x -> x > 0))")
+    assert (1, "true") in rows_of(reference)
