@@ -162,7 +162,7 @@ _TABLE: Final[tuple[tuple[str, Values | None, Meaning, str], ...]] = (
     ("ignoreProtocolDefaults", _FLAG, _UNSEEN, "CREATE TABLE"),
     ("inCommitTimestampEnablementTimestamp", _whole(0, 2**63 - 1), _UNSEEN, "time travel (R-707)"),
     ("inCommitTimestampEnablementVersion", _whole(0, 2**63 - 1), _UNSEEN, "time travel (R-707)"),
-    ("isolationLevel", _one_of("Serializable", "WriteSerializable"), _UNSEEN, "nothing: merges are Serializable"),
+    ("isolationLevel", _one_of("Serializable", "WriteSerializable"), _UNPREDICTED, "conflicts, and the log"),
     ("logRetentionDuration", _DURATION, _UNSEEN, "clean-up of the log"),
     ("minReaderVersion", _whole(1, 3), _UNSEEN, "the protocol of the table before the merge"),
     ("minWriterVersion", _whole(1, 7), _UNSEEN, "the protocol of the table before the merge"),
@@ -191,6 +191,7 @@ _HARMLESS: Final = {
     "enableIcebergCompatV3": _OFF,
     "enableMaterializePartitionColumnsFeature": _OFF,
     "writePartitionColumnsToParquet": _OFF,
+    "isolationLevel": frozenset({"serializable"}),
     "universalFormat.enabledFormats": frozenset({""}),
 }
 FEATURES: Final = {

@@ -34,7 +34,7 @@ PROPERTIES = (
     {"delta.dataSkippingNumIndexedCols": "1", "delta.enableChangeDataFeed": "true"},
     {"delta.dataSkippingStatsColumns": "v", "delta.enableChangeDataFeed": "true"},
     {"delta.targetFileSize": "128mb", "delta.tuneFileSizesForRewrites": "true"},
-    {"delta.isolationLevel": "WriteSerializable"},
+    {"delta.isolationLevel": "Serializable"},
     {"delta.randomizeFilePrefixes": "true", "delta.randomPrefixLength": "3"},
     {"delta.parquet.compression.codec": "ZSTD", "delta.parquet.format.version": "2.12.0"},
     {"delta.compatibility.symlinkFormatManifest.enabled": "true"},
