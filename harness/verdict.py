@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.core.rerun import Rerun
+from mergecheck.harness.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,17 @@ class Verdict(Enum):
     """the engine does not do this; see the reason"""
     ENGINE_ERROR = "engine_error"
     """the engine is down, its adapter failed, or the reference did; says nothing about the merge"""
+
+
+EXIT_CODES: Mapping[Verdict, ExitCode] = {
+    Verdict.AGREE: ExitCode.AGREE,
+    Verdict.BOTH_REJECTED: ExitCode.AGREE,
+    Verdict.MISMATCH: ExitCode.MISMATCH,
+    Verdict.JUDGED_IN_PART: ExitCode.INCONCLUSIVE,
+    Verdict.UNSUPPORTED: ExitCode.INCONCLUSIVE,
+    Verdict.ENGINE_ERROR: ExitCode.ENGINE,
+}
+"""How a verb ends that checks one case without known deviations."""
 
 
 class Oracle(Enum):

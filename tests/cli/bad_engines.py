@@ -155,7 +155,8 @@ class ChangesTheCase(Echo):
         answer = copy.deepcopy(super().run(case))
         case.target.properties["x"] = "y"  # type: ignore[index]
         object.__setattr__(case.target, "files", ())
-        object.__setattr__(case.target.schema.columns[0], "name", "changed")
+        for column in case.target.schema.columns:
+            object.__setattr__(column, "name", "changed")
         object.__setattr__(case, "sql", "DROP TABLE target")
         return answer
 

@@ -41,7 +41,7 @@ from mergecheck.harness.report.table_merge import OwnTables, own_table_json
 from mergecheck.harness.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.verdict import Expressions, Verdict
+from mergecheck.harness.verdict import EXIT_CODES, Expressions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,14 +58,6 @@ if TYPE_CHECKING:
 MAX_SAVED_ROWS = 10_000
 """A case file is read, compared and shown whole."""
 
-EXIT_CODES = {
-    Verdict.AGREE: ExitCode.AGREE,
-    Verdict.BOTH_REJECTED: ExitCode.AGREE,
-    Verdict.MISMATCH: ExitCode.MISMATCH,
-    Verdict.JUDGED_IN_PART: ExitCode.INCONCLUSIVE,
-    Verdict.UNSUPPORTED: ExitCode.INCONCLUSIVE,
-    Verdict.ENGINE_ERROR: ExitCode.ENGINE,
-}
 _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)
 
 

@@ -14,7 +14,6 @@ import click
 from mergecheck.harness.cli.options import findings_option, json_option
 from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.cli.verbs.run import EXIT_CODES
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.scale.engines import open_scale_engine
 from mergecheck.harness.scale.run import Limits, run_scale
@@ -22,6 +21,7 @@ from mergecheck.harness.scale.tables.shapes import SHAPES
 from mergecheck.harness.scale.tables.spec import DEFAULT_ROWS, load_spec, make_spec
 from mergecheck.harness.scale.text import report_json, report_lines, summary_line
 from mergecheck.harness.trust.case import require_harmless
+from mergecheck.harness.verdict import EXIT_CODES
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -25,7 +25,6 @@ from mergecheck.harness.cli.options import (
     trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.cli.verbs.run import EXIT_CODES
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved, write_case
 from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.core.time_limit import TimeLimit
@@ -42,7 +41,7 @@ from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows
 from mergecheck.harness.shrink.shrinker import shrink as shrunk
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.verdict import Expressions, Oracle, Verdict
+from mergecheck.harness.verdict import EXIT_CODES, Expressions, Oracle, Verdict
 
 if TYPE_CHECKING:
     from mergecheck.harness.findings.corpus import SavedCase
