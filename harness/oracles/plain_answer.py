@@ -11,10 +11,12 @@ from __future__ import annotations
 import datetime as dt
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.rows import CHANGE_TYPE
+from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.reference.outcome import Feed, MergePath, Outcome, Rejection, Unsupported
 from mergecheck.reference.types.data_types import ArrayType, AtomicName, AtomicType, MapType, Schema, StructType
@@ -70,7 +72,7 @@ def _plain_outcome(answer: Outcome) -> Outcome:
     if not isinstance(answer.feed, Feed):
         raise _wrong("feed", answer.feed, "a Feed")
     feed = Schema((*schema.columns, CHANGE_TYPE))
-    return Outcome(
+    plain = Outcome(
         schema=schema,
         rows=_rows("rows", answer.rows, schema),
         metrics=_counts("metrics", answer.metrics),
@@ -80,6 +82,10 @@ def _plain_outcome(answer: Outcome) -> Outcome:
         result_row=None if answer.result_row is None else _counts("result_row", answer.result_row),
         feed=answer.feed,
     )
+    if not isinstance(answer, TableOutcome):
+        return plain
+    # what a Delta table's log and files show is the harness's own observation
+    return replace(answer, **{field.name: getattr(plain, field.name) for field in fields(Outcome)})
 
 
 def _rows(part: str, rows: object, schema: Schema) -> tuple[Row, ...]:
@@ -119,8 +125,8 @@ def _value(where: str, value: object, data_type: DataType) -> Value:
     if value is None or type(value) in _PLAIN:
         return value
     if isinstance(data_type, StructType) and isinstance(value, Mapping | tuple | list):
-        fields = Schema(data_type.fields)
-        return _row(where, value, fields)
+        struct = Schema(data_type.fields)
+        return _row(where, value, struct)
     if isinstance(data_type, ArrayType) and isinstance(value, tuple | list):
         return tuple(_value(f"{where}[{i}]", each, data_type.element) for i, each in enumerate(value))
     if isinstance(data_type, MapType) and isinstance(value, Mapping | tuple | list):

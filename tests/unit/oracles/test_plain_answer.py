@@ -1,0 +1,19 @@
+"""An answer keeps what it shows of a Delta table when its values become plain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.corruptions.answers import load_answers
+from mergecheck.harness.oracles.plain_answer import plain_answer
+
+
+def test_the_log_and_the_files_of_a_table_stay() -> None:
+    """Without them no law of the log would be held against any engine."""
+    recorded = [engine.answer for engine in load_answers().values() if isinstance(engine.answer, TableOutcome)]
+    assert any(answer.record is not None for answer in recorded)
+    for answer in recorded:
+        faulty = replace(answer, file_faults=("a fault",))
+        assert plain_answer(faulty) == faulty
+        assert type(plain_answer(faulty)) is TableOutcome
