@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Case
 
-_ANSWERS = {"both_rejected": Answer.AGREE, "engine_error": Answer.ERROR}
+_ANSWERS = {"both_rejected": Answer.AGREE, "judged_in_part": Answer.UNSUPPORTED, "engine_error": Answer.ERROR}
 _ANSWERS |= {answer.value: answer for answer in Answer}
 
 

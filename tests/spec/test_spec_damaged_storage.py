@@ -99,7 +99,7 @@ def test_data_files_are_flushed_when_they_are_finished(tmp_path: Path, monkeypat
     [
         ({"protocol": {"minReaderVersion": 1, "minWriterVersion": 8}}, "writer version 8"),
         ({"configuration": {"delta.enableRowTracking": "true"}}, "rowTracking"),
-        ({"configuration": {"delta.isolationLevel": "WriteSerializable"}}, "delta.isolationLevel = WriteSerializable"),
+        ({"configuration": {"delta.isolationLevel": "SnapshotIsolation"}}, "delta.isolationLevel = SnapshotIsolation"),
         ({"configuration": {"delta.enableIcebergCompatV3": "true"}}, "icebergCompatV3"),
         ({"configuration": {"delta.universalFormat.enabledFormats": "iceberg"}}, "enabledFormats = iceberg"),
     ],

@@ -61,8 +61,8 @@ def test_without_uv_the_standard_tools_serve(cache: Path, monkeypatch: pytest.Mo
     """``uv`` is faster, but nobody needs it."""
     installer = use(monkeypatch, Installer(), uv=None)
     environment_python("engine", "1.2.3", ["engine==1.2.3"])
-    assert installer.commands[0][:3] == [sys.executable, "-m", "venv"]
-    assert installer.commands[-1][1:4] == ["-m", "pip", "install"]
+    assert installer.commands[0][:4] == [sys.executable, "-I", "-m", "venv"]
+    assert installer.commands[-1][1:5] == ["-I", "-m", "pip", "install"]
     assert cache.is_dir()
 
 
