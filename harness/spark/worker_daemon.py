@@ -7,13 +7,15 @@ by the names of their modules.
 from __future__ import annotations
 
 import os
-import runpy
 import sys
+
+from pyspark.daemon import manager
 
 from mergecheck.harness.core.engine_folder import FOLDER_VARIABLE
 
 if __name__ == "__main__":
+    # Behind the imports: the standard library tries modules of other systems (msvcrt), which the folder could hold.
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder and folder not in sys.path:
         sys.path.append(folder)
-    runpy.run_module("pyspark.daemon", run_name="__main__", alter_sys=True)
+    manager()

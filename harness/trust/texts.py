@@ -200,14 +200,15 @@ def _own_harm(tree: Tree, tables: Tables, columns: frozenset[str]) -> Iterator[s
         if tree.trees("options"):
             yield f"gives options to {_shown(tree.trees('reference')[0])}"
     elif tree.rule == "relation_primary" and tree.trees("function"):
-        name = _names(tree.trees("function")[0].trees("multipart")[0])
-        if len(name) != 1 or name[0] not in TABLE_FUNCTIONS:
-            yield f"reads {'.'.join(name)}(), which is not among the allowed functions"
+        (function,) = tree.trees("function")
+        name = _table_or_function(function)
+        if name is None or len(name) != 1 or name[0] not in TABLE_FUNCTIONS:
+            yield f"reads {_shown(function)}(), which is not among the allowed functions"
     elif tree.rule in {"call", "lateral_view"}:
-        holder = tree.trees("function")[0] if tree.rule == "call" else tree
-        name = _names(holder.trees("multipart")[0])
-        if not is_allowed(name):
-            yield f"calls {'.'.join(name)}(), which is not among the allowed functions"
+        function = tree.trees("function")[0] if tree.rule == "call" else tree.trees("multipart")[0]
+        name = _table_or_function(function)
+        if name is None or not is_allowed(name):
+            yield f"calls {_shown(function)}(), which is not among the allowed functions"
     elif tree.rule in {"column", "pivot", "unpivoted", "unpivoted_set"}:
         for word in (one for held in (tree, *tree.trees("multipart", "names")) for one in _names(held)):
             if word in WITHOUT_BRACKETS and word not in columns:
@@ -216,10 +217,16 @@ def _own_harm(tree: Tree, tables: Tables, columns: frozenset[str]) -> Iterator[s
 
 def _table(tree: Tree) -> tuple[str, ...] | None:
     """Give the parts of a relation's name; None if an expression names it."""
-    (reference,) = tree.trees("reference")
-    if not reference.has("IDENTIFIER"):
-        return _names(reference.trees("multipart")[0])
-    tokens = list(_tokens(reference))[2:-1]
+    return _table_or_function(tree.trees("reference")[0])
+
+
+def _table_or_function(tree: Tree) -> tuple[str, ...] | None:
+    """Give the parts of a name, which may be a text in IDENTIFIER; None if another expression computes it."""
+    if tree.rule == "multipart":
+        return _names(tree)
+    if not tree.has("IDENTIFIER"):
+        return _names(tree.trees("multipart")[0])
+    tokens = list(_tokens(tree))[2:-1]
     if len(tokens) != 1 or tokens[0].kind is not TokenKind.STRING:
         return None
     text = tokens[0].text[1:-1]

@@ -186,7 +186,7 @@ def test_every_lost_case_is_kept() -> None:
 
     class Late(Healthy):
         def run(self, case: Case) -> EngineResult:
-            if case is not WARM_UP:
+            if case != WARM_UP:
                 raise EngineLateError("late")
             return super().run(case)
 
