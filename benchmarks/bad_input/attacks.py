@@ -58,7 +58,6 @@ def values(place: Place) -> list[str]:
     """Expressions that call code, or read something else than the case's tables."""
     return [
         f"java_method('java.lang.System', 'getenv', '{CANARY_VARIABLE}')",
-        f"IDENTIFIER('java_method')('java.lang.System', 'getenv', '{CANARY_VARIABLE}')",
         f"IDENTIFIER('java_' || 'method')('java.lang.System', 'getenv', '{CANARY_VARIABLE}')",
         f"IDENTIFIER(r'java_method')('java.lang.System', 'getenv', '{CANARY_VARIABLE}')",
         f"reflect('java.lang.System', 'getenv', '{CANARY_VARIABLE}')",
