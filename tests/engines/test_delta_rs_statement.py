@@ -79,7 +79,7 @@ def test_conditions_keep_their_meaning(text: str, said: str) -> None:
     [
         ("t.f = t.v", "comparison of DOUBLE with BIGINT"),
         ("t.f + 1 > 0", "expression arithmetic on other than integers"),
-        ("length(t.w) = 1", "expression length"),
+        ("length(t.w) = 1", "function length"),
         ("t.n = t.n", "comparison of nested values"),
         ("t.v + 9223372036854775807 > 0", "expression arithmetic near the end of a type"),
         ("CAST(t.f AS INT) = 1", "expression cast from DOUBLE to INT"),

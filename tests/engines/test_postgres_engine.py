@@ -171,7 +171,7 @@ def wait_until_gone(directory: Path) -> None:
         ("USING source s ON t.id = s.v WHEN MATCHED THEN DELETE", "a comparison of integer and text"),
         ("USING (SELECT * FROM source) s ON t.id = s.id WHEN MATCHED THEN DELETE", "feature source query"),
         ("USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET id = s.v", "assignment from text to integer"),
-        ("USING source s ON soundex(s.v) = 'a' WHEN MATCHED THEN DELETE", "expression soundex"),
+        ("USING source s ON soundex(s.v) = 'a' WHEN MATCHED THEN DELETE", "function soundex"),
         ("USING source s ON s.v + 1 = 2 WHEN MATCHED THEN DELETE", "arithmetic of type text"),
     ],
 )
