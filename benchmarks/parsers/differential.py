@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from mergecheck.merge.syntax.statement import Clause as EngineClause
 
 _NUMBERS = re.compile(r"#\d+L?")
-_REWRITTEN = re.compile(r"^\s*WITH\b|\(\s*(?:VALUES|TABLE)\b", re.IGNORECASE)
+# the reference writes CURRENT_PATH, a word of Spark's grammar, as the call that it means
+_REWRITTEN = re.compile(r"^\s*WITH\b|\(\s*(?:VALUES|TABLE)\b|\bCURRENT_PATH\b", re.IGNORECASE)
 _OPERANDS = (exp.Identifier, exp.Dot, exp.Bracket, exp.Cast, exp.Collate, exp.Subquery, exp.DataType)
 _FIELDS = {"spark.sql.debug.maxToStringFields": "10000"}
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _LOG = "_delta_log/"
 _CHANGES = "_change_data/"
-_REWRITTEN = f"{_LOG}_last_checkpoint"
-"""The one file that a writer may overwrite: it names the newest checkpoint."""
+_REWRITTEN = re.compile(rf"{_LOG}(_last_checkpoint|\._last_checkpoint\.crc)|_symlink_format_manifest/.*")
+"""What a writer may overwrite: the name of the newest checkpoint, with Hadoop's checksum of it, and manifests."""
 _BESIDE_COMMITS = re.compile(r"\d{20}(\.crc|\.checkpoint[.0-9a-f-]*\.(parquet|json)|\.\d{20}\.compacted\.json)")
 """What a log's folder may have beside commits: checkpoints, checksums and compacted commits."""
 _VECTOR = re.compile(r"deletion_vector_[0-9a-f-]+\.bin")
@@ -53,7 +53,7 @@ def changed_files(path: Path, before: TableFiles) -> Iterator[str]:
     for name, digest in sorted(before.digests.items()):
         if name not in now:
             yield f"{name} was there before the merge, and is gone"
-        elif now[name] != digest and name != _REWRITTEN:
+        elif now[name] != digest and not _REWRITTEN.fullmatch(name):
             yield f"{name} was there before the merge, and has another content"
 
 

@@ -19,7 +19,7 @@ from mergecheck.harness.spark_values.evaluator import SparkEvaluator
 from mergecheck.harness.verdict import Expressions, Verdict
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Outcome, Unsupported
+from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
 from mergecheck.strategies.expression.function_calls import FUNCTION_CALLS
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def test_spark_starts_for_an_engine_without_it_if_that_is_allowed() -> None:
     case = case_of(f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = soundex(s.v)")
     alone, helped = (reference_for(WithoutSpark(), starts_spark=starts).evaluate(case) for starts in (False, True))
     assert isinstance(alone.answer, Unsupported)
-    assert isinstance(helped.answer, Outcome)
+    assert isinstance(helped.answer, Prediction)
     assert sorted(helped.answer.rows, key=repr) == [(1, "R163"), (2, "b"), (3, None)]
     assert helped.asked == ("soundex(s.v)",)
 
