@@ -59,7 +59,7 @@ class Expressions(Enum):
     """What evaluates expressions and source queries for the reference; the value is what ``--expressions`` calls it."""
 
     AUTO = "auto"
-    """DuckDB where there is a translation, and Spark for the rest if the engine has a Spark session in this process"""
+    """DuckDB where there is a translation, and Spark for the rest; ``fuzz`` starts no Spark for it"""
     DUCKDB = "duckdb"
     """DuckDB alone; what has no translation is unsupported"""
     SPARK = "spark"

@@ -69,7 +69,11 @@ def local_moments(spark: SparkSession, texts: Iterable[str]) -> dict[str, dt.dat
 
 def directory(name: str, value: str | None) -> str:
     """Name the Hive-style directory of a serialised partition value."""
-    return f"{_escape(name)}={HIVE_DEFAULT_PARTITION if value is None else _escape(value)}"
+    if value is None:
+        return f"{_escape(name)}={HIVE_DEFAULT_PARTITION}"
+    # a text that is the folder of NULL has an escape, which readers of folders undo behind their look for NULL
+    text = value.replace("_", "%5F", 1) if value == HIVE_DEFAULT_PARTITION else _escape(value)
+    return f"{_escape(name)}={text}"
 
 
 def _escape(text: str) -> str:
