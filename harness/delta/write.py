@@ -25,7 +25,7 @@ from mergecheck.harness.delta.tables.column_names import (
 )
 from mergecheck.harness.delta.tables.domains import domain_actions
 from mergecheck.harness.delta.tables.partition_values import directory, serialize
-from mergecheck.harness.delta.tables.protocol import IN_COMMIT_TIMESTAMPS, protocol_of
+from mergecheck.harness.delta.tables.protocol import protocol_of
 from mergecheck.harness.delta.tables.row_ids import (
     domain_of,
     num_earlier_commits,
@@ -39,7 +39,7 @@ from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.layout import counts_rows, has_vector, partition_indexes, physical_files
 from mergecheck.reference.case.model import Target
 from mergecheck.reference.case.storage import ColumnNames, Statistics, StringType, TargetLayout
-from mergecheck.reference.case.table_properties import is_of_protocol
+from mergecheck.reference.case.table_properties import IN_COMMIT_TIMESTAMPS, is_of_protocol
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import Schema
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FEATURE_PREFIX: Final = "delta.feature."
 """A property of such a name and the value ``supported`` gives the table a feature; no table stores it."""
 CONSTRAINT_PREFIX: Final = "delta.constraints."
+IN_COMMIT_TIMESTAMPS: Final = "delta.enableInCommitTimestamps"
 MIN_READER_VERSION: Final = "delta.minReaderVersion"
 MIN_WRITER_VERSION: Final = "delta.minWriterVersion"
 """They say the least protocol of the table; no table stores them among its properties."""

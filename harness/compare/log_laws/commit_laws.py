@@ -14,6 +14,7 @@ from mergecheck.harness.compare.log_laws.widening_laws import TYPE_CHANGES, wide
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.core.schema_json import IDENTITY_MARK
 from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.reference.case.table_properties import IN_COMMIT_TIMESTAMPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ def record_laws(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
         text = f"{record.num_commits} versions were created, but a merge makes one commit or none"
         yield broken_law("R-730", text, check=Check.COMMIT)
     yield from _metrics_of_files(outcome.metrics, record)
-    yield from _flags(record)
+    yield from _flags(target, record)
     yield from _definition(target, outcome, record)
     if record.tracked is not None and (faults := list(file_id_faults(record.tracked))):
         yield broken_by_several("R-724", faults, check=Check.LOG)
@@ -88,10 +89,12 @@ def _metrics_of_files(metrics: Mapping[str, int], record: CommitRecord) -> Itera
                 yield broken_law(law, f"{name} {metrics[name]}, but the actions of the commit give {count}")
 
 
-def _flags(record: CommitRecord) -> Iterator[Mismatch]:
-    """R-701: ``commitInfo`` comes first. R-702: ``dataChange`` of the files."""
-    if record.actions and record.actions[0].kind != "commitInfo":
-        text = f"the first action is {record.actions[0].kind}, but commitInfo comes first"
+def _flags(target: Target, record: CommitRecord) -> Iterator[Mismatch]:
+    """R-701: ``commitInfo`` comes first, with in-commit timestamps. R-702: ``dataChange`` of the files."""
+    # The protocol asks for the order with this feature only; delta-rs writes commitInfo last without it.
+    timed = target.properties.get(IN_COMMIT_TIMESTAMPS, "false").lower() == "true"
+    if timed and record.actions and record.actions[0].kind != "commitInfo":
+        text = f"the first action is {record.actions[0].kind}, but with in-commit timestamps commitInfo comes first"
         yield broken_law("R-701", text, check=Check.LOG)
     wrong = {
         action.kind: action.data_change

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from mergecheck.harness.corruptions.tables.written import Mutant, file_name
 from mergecheck.harness.delta.read import table_metadata
 from mergecheck.harness.delta.tables.column_names import PHYSICAL_NAME
+from mergecheck.reference.case.table_properties import IN_COMMIT_TIMESTAMPS
 from mergecheck.reference.types import data_types as types
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def commit_mutants(table: WrittenTable) -> Iterator[Mutant]:
         yield Mutant(kind=f"{kind}: the action is there twice", files=table.committing([*actions, action]))
         if kind in ("add", "cdc") and not _is_again(actions, said):
             yield from _moved(table, place, kind, said)
-    if len(actions) > 1:
+    if len(actions) > 1 and _is_timed(table):
         yield Mutant(kind="commitInfo: it is the last action", files=table.committing([*actions[1:], actions[0]]))
     for extra in (
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
@@ -59,6 +60,10 @@ def commit_mutants(table: WrittenTable) -> Iterator[Mutant]:
         yield Mutant(kind=f"{name}: one more action", files=table.committing([*actions, extra]))
 
 
+def _is_timed(table: WrittenTable) -> bool:
+    return bool(table.metadata["configuration"].get(IN_COMMIT_TIMESTAMPS) == "true")
+
+
 def legal_commit_mutants(table: WrittenTable) -> Iterator[Mutant]:
     """Change what Delta's protocol leaves to the writer."""
     actions = table.actions
@@ -66,6 +71,8 @@ def legal_commit_mutants(table: WrittenTable) -> Iterator[Mutant]:
     order = "the actions of a commit have no order, but that commitInfo is first with in-commit timestamps"
     if len(rest) > 1:
         yield Mutant(kind="actions in another order", files=table.committing([info, *reversed(rest)]), reason=order)
+    if rest and not _is_timed(table):
+        yield Mutant(kind="commitInfo: it is the last action", files=table.committing([*rest, info]), reason=order)
     unknown = "readers ignore actions and fields that they do not know (Protocol Evolution)"
     yield Mutant(
         kind="an unknown action", files=table.committing([*actions, {"sessionNote": {"a": 1}}]), reason=unknown

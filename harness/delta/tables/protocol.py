@@ -8,15 +8,18 @@ from mergecheck.harness.core.schema_json import check_constraints, contains_type
 from mergecheck.harness.delta.tables.column_names import maps_columns
 from mergecheck.harness.delta.tables.row_ids import has_row_tracking
 from mergecheck.reference.case.storage import Checkpoint, Vectors
-from mergecheck.reference.case.table_properties import FEATURE_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION
+from mergecheck.reference.case.table_properties import (
+    FEATURE_PREFIX,
+    IN_COMMIT_TIMESTAMPS,
+    MIN_READER_VERSION,
+    MIN_WRITER_VERSION,
+)
 from mergecheck.reference.types import data_types as types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mergecheck.reference.case.model import Target
-
-IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 
 # Table features that a property switches on: property -> feature.
 _FEATURE_OF_PROPERTY: Mapping[str, str] = {
