@@ -33,6 +33,10 @@ class BadSettingError(UserInputError):
     """A setting of a case has a value that the engine refuses."""
 
 
+class MissingExtraError(UserInputError):
+    """What the user asked for needs packages that are not installed; the message has the command that installs them."""
+
+
 class OutputError(MergecheckError, RuntimeError):
     """Nobody reads the results of a run any more."""
 

@@ -22,8 +22,9 @@ from mergecheck.harness.cli.output.terminal import (
     usage_error,
     whole_notice,
 )
+from mergecheck.harness.core.extras import missing_extra
 from mergecheck.harness.core.interrupts import interrupts_kept
-from mergecheck.harness.errors import ExitCode, MergecheckError, OutputError
+from mergecheck.harness.errors import ExitCode, MergecheckError, MissingExtraError, OutputError
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -98,6 +99,10 @@ _MODULES = {
     "ci": "project.ci",
     "compare": "project.compare",
 }
+# What these verbs import first is in smaller extras.
+_NEED_SPARK = dict.fromkeys(
+    ("concurrency", "scale", "selfcheck"), "spark"
+)  # what they import first is in smaller extras
 _FUNCTIONS = {"import": "import_case"}  # a word of Python's
 
 
@@ -183,8 +188,16 @@ def _run(arguments: Sequence[str] | None) -> int:
     except SystemExit:  # click raises none; a run that something ended may not look like a run that found nothing
         error_line("the engine's adapter called sys.exit(); it must return an answer or raise an error")
         return ExitCode.ENGINE
-    except BaseException:  # noqa: BLE001 - shown in full; Python's own exit code 1 would read as "mismatch"
+    except BaseException as error:  # noqa: BLE001 - shown in full; Python's own exit code 1 would read as "mismatch"
+        if isinstance(error, ImportError) and (missing := _missing(error, given)):
+            error_line(str(missing))
+            return missing.exit_code
         whole_notice(traceback.format_exc())
         error_line("this is a bug in mergecheck or in the engine's adapter; please report it with the text above")
         return ExitCode.ENGINE
     return int(answer) if isinstance(answer, int) else ExitCode.AGREE
+
+
+def _missing(error: ImportError, given: Sequence[str]) -> MissingExtraError | None:
+    verb = next((word for word in given if not word.startswith("-")), "")
+    return missing_extra(error, f"mergecheck {verb}".strip(), extra=_NEED_SPARK.get(verb))

@@ -7,9 +7,10 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.engine_folder import search_engine_folder
+from mergecheck.harness.core.extras import extras, missing_extra
 from mergecheck.harness.core.similar_names import did_you_mean
 from mergecheck.harness.engine import Capabilities, Diagnosis, Engine, wrong_capability
-from mergecheck.harness.errors import EngineDownError, MergecheckError, UserInputError
+from mergecheck.harness.errors import EngineDownError, MergecheckError, MissingExtraError, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,6 +154,9 @@ def _load(entry: EntryPoint, name: str) -> Callable[[], object]:
     except MergecheckError:
         raise
     except Exception as error:
+        missing = missing_extra(error, f"engine {name!r}", extra=name if name in extras() else None)
+        if missing is not None:
+            raise MissingExtraError(f"{missing}\nThe engine duckdb needs no extra: --engine duckdb") from error
         raise UserInputError(
             f"engine {name!r} cannot be loaded: {type(error).__name__}: {error}. "
             "Give an installed name or package.module:Class, importable from this folder."

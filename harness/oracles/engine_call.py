@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.time_limit import OutOfTime
 from mergecheck.harness.engine import InterruptibleEngine
-from mergecheck.harness.errors import BadSettingError, EngineDownError, UserInputError
+from mergecheck.harness.errors import BadSettingError, EngineDownError, MissingExtraError, UserInputError
 from mergecheck.harness.oracles.plain_answer import plain_answer
 from mergecheck.reference.errors import shortened
 from mergecheck.reference.outcome import Unsupported
@@ -81,7 +81,7 @@ def adapter_errors(
     """
     try:
         yield
-    except (KeyboardInterrupt, OutOfTime, passing):
+    except (KeyboardInterrupt, OutOfTime, MissingExtraError, passing):
         raise
     except EngineDownError as error:
         if type(error).__str__ is not BaseException.__str__:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from mergecheck.harness.core.extras import missing_extra
 from mergecheck.harness.errors import EngineDownError, UserInputError
 from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.spark.workers import package_of_merge, require_answer, require_workers
@@ -38,8 +39,8 @@ def start_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession
     """Open the session of this process at a Spark Connect server.
 
     Raises:
-        EngineDownError: if nobody answers, the server is not Spark Connect or has no workers, or the client's packages
-            are not installed.
+        EngineDownError: if nobody answers, or the server is not Spark Connect or has no workers.
+        MissingExtraError: if the client's packages are not installed.
         UserInputError: for an address that Spark Connect does not accept.
     """
     with _quietly():
@@ -99,10 +100,8 @@ def _require_server(place: SparkPlace) -> None:
         import grpc  # type: ignore[import-untyped,unused-ignore] # noqa: PLC0415 - not installed for everyone
         from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415 - the same
     except ImportError as error:
-        raise EngineDownError(
-            f"Spark Connect needs packages that are not installed ({_first_line(error)}). "
-            "Install them: pip install 'mergecheck[connect]'"
-        ) from error
+        missing = missing_extra(error, "Spark Connect", extra="connect")
+        raise missing or EngineDownError(f"the client of Spark Connect cannot be used: {_first_line(error)}") from error
     from pyspark.errors import PySparkException  # noqa: PLC0415 - the same
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.core.extras import lacking
 from mergecheck.harness.spark.maven_jars import JarSet, jar_settings
 
 if TYPE_CHECKING:
@@ -31,15 +31,12 @@ def delta_version() -> str:
     """Return the installed version of Delta Lake.
 
     Raises:
-        EngineDownError: if the package ``delta-spark`` is not installed.
+        MissingExtraError: if the package ``delta-spark`` is not installed.
     """
     try:
         return metadata.version("delta-spark")
     except metadata.PackageNotFoundError:
-        raise EngineDownError(
-            "the engine delta-spark needs the package delta-spark, whose version says which Delta Lake to run. "
-            "Install it: pip install 'mergecheck[delta-spark]'"
-        ) from None
+        raise lacking("engine 'delta-spark'", "delta-spark", "delta-spark") from None
 
 
 def session_settings() -> Mapping[str, str]:
@@ -60,7 +57,7 @@ def delta_jars() -> JarSet:
     """Describe the jars; their other dependencies are part of Spark.
 
     Raises:
-        EngineDownError: if the package ``delta-spark`` is not installed.
+        MissingExtraError: if the package ``delta-spark`` is not installed.
     """
     return JarSet(
         title=f"Delta Lake {delta_version()} for Spark {metadata.version('pyspark')}",

@@ -10,7 +10,8 @@ import threading
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.core.extras import is_installed, lacking
+from mergecheck.harness.errors import EngineDownError, MissingExtraError
 from mergecheck.reference.errors import UnsupportedByReferenceError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class SparkOnDemand:
             if self._spark is None and not self._failure:
                 try:
                     self._spark = _start()
-                except (EngineDownError, ImportError) as error:
+                except (EngineDownError, MissingExtraError) as error:
                     reason = str(error).splitlines()[0]  # advice on how to install Java follows
                     self._failure = f"an expression that DuckDB does not evaluate, and Spark does not start: {reason}"
             if self._spark is None:
@@ -67,6 +68,8 @@ class SparkOnDemand:
 
 
 def _start() -> SparkEvaluator:
+    if not is_installed("pyspark"):
+        raise lacking("Spark", "pyspark", "spark")
     _logger.warning("starting Spark to evaluate what DuckDB does not; --expressions duckdb leaves it out")
     from mergecheck.harness.spark.session import start_session  # noqa: PLC0415 - it imports PySpark, which takes its time
     from mergecheck.harness.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - the same

@@ -163,7 +163,8 @@ def test_doctor(mergecheck: Mergecheck) -> None:
     """Every line says ok, or how to fix it; the JSON says the same."""
     ended = mergecheck("doctor", "--json")
     names = {check["name"] for check in ended.json["checks"]}
-    assert {"java", "python", "pyspark", "deltalake", "duckdb", "engines", "work folder"} <= names
+    assert {"java", "python", "duckdb", "engines", "work folder"} <= names
+    assert {"pyspark", "deltalake", "delta-spark"} <= {extra["name"] for extra in ended.json["optional"]}
     assert ended.code == (0 if ended.json["ok"] else 3)
     assert all(bool(check["fix"]) != check["ok"] for check in ended.json["checks"])
 

@@ -11,6 +11,7 @@ import click
 
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.core.extras import install_command, is_installed
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.engine import Diagnosis
 from mergecheck.harness.engines import diagnose_engine, engine_names
@@ -21,7 +22,9 @@ from mergecheck.harness.session import WARM_UP, open_engine
 from mergecheck.harness.spark.java_home import diagnose_java
 from mergecheck.reference.outcome import Outcome, Unsupported
 
-PACKAGES = ("pyspark", "deltalake", "duckdb", "hypothesis", "pyarrow", "sqlglot")
+PACKAGES = ("duckdb", "hypothesis", "pyarrow", "sqlglot")
+OPTIONAL_PACKAGES = {"pyspark": "spark", "delta-spark": "delta-spark", "deltalake": "delta-rs", "grpcio": "connect"}
+"""By the name of a distribution: the extra that brings it."""
 
 
 @click.command()
@@ -34,19 +37,29 @@ PACKAGES = ("pyspark", "deltalake", "duckdb", "hypothesis", "pyarrow", "sqlglot"
 @click.option("--get", "gets", is_flag=True, help="With --engine: fetch what is missing, then run the case.")
 @json_option
 def doctor(*, engine_name: str | None, gets: bool, as_json: bool) -> int:
-    """Check Java, the packages and the work folder. Each line says OK, or how to fix the problem."""
+    """Check Java, the packages and the work folder.
+
+    A line begins with OK, with FIX if something must be repaired, or with - if an extra is not installed, which only
+    some engines need.
+    """
     if engine_name is None:
         if gets:
             raise UserInputError("--get fetches what an engine needs: name it with --engine")
-        diagnoses = [diagnose_java(), _python(), *map(_package, PACKAGES), _engines(), _work_directory()]
+        diagnoses = [_python(), *map(_package, PACKAGES), _engines(), _work_directory()]
+        extras = [_extra(*item) for item in OPTIONAL_PACKAGES.items()]
+        needs_java = is_installed("pyspark")
+        (diagnoses if needs_java else extras).insert(0, diagnose_java())
     else:
-        diagnoses = _of_engine(engine_name, gets=gets)
+        diagnoses, extras = _of_engine(engine_name, gets=gets), []
+    lines = [(one, "FIX" if one.fix else "OK") for one in diagnoses]
+    lines += [(one, "-" if one.fix else "OK") for one in extras]
     if as_json:
         checks = [{"name": d.name, "ok": not d.fix, "found": d.found, "fix": d.fix} for d in diagnoses]
-        emit_json({"ok": not any(d.fix for d in diagnoses), "checks": checks})
+        optional = [{"name": d.name, "ok": not d.fix, "found": d.found, "install": d.fix} for d in extras]
+        emit_json({"ok": not any(d.fix for d in diagnoses), "checks": checks, "optional": optional})
     else:
-        for diagnosis in diagnoses:
-            show(f"{'FIX' if diagnosis.fix else 'OK':<4} {diagnosis.name:<12} {diagnosis.found}")
+        for diagnosis, mark in lines:
+            show(f"{mark:<4} {diagnosis.name:<12} {diagnosis.found}")
             if diagnosis.fix:
                 show(f"     {diagnosis.fix}")
     return ExitCode.ENGINE if any(d.fix for d in diagnoses) else ExitCode.AGREE
@@ -83,14 +96,19 @@ def _package(name: str) -> Diagnosis:
     try:
         return Diagnosis(name=name, found=version(name))
     except PackageNotFoundError:
-        return Diagnosis(
-            name=name, found="not installed", fix="install mergecheck with its dependencies: pip install mergecheck"
-        )
+        return Diagnosis(name=name, found="not installed", fix=f"install mergecheck again: {install_command()}")
+
+
+def _extra(name: str, extra: str) -> Diagnosis:
+    try:
+        return Diagnosis(name=name, found=version(name))
+    except PackageNotFoundError:
+        return Diagnosis(name=name, found=f"not installed, for the extra {extra!r}", fix=install_command(extra))
 
 
 def _engines() -> Diagnosis:
     names = engine_names()
-    fix = "" if names else "install mergecheck as a package, which registers its engines: pip install mergecheck"
+    fix = "" if names else f"install mergecheck as a package, which registers its engines: {install_command()}"
     return Diagnosis(name="engines", found=", ".join(names) or "none registered", fix=fix)
 
 
