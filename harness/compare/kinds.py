@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ROWS = frozenset({"missing_rows", "extra_rows", "changed_rows", "row_width"})
 
 KINDS: Mapping[Check, frozenset[str]] = {
-    Check.ROWS: _ROWS | {"P-9", "R-226", "R-705", "row_ids"},
+    Check.ROWS: _ROWS | {"P-9", "R-226", "R-705", "row_ids"} | {"R-222", "R-741", "R-742", "R-746", "R-822"},
     Check.SCHEMA: frozenset(
         {"column_names", "column_order", "column_types", "nullability", "column_values", "R-234", "R-235"}
     ),

@@ -19,6 +19,7 @@ from mergecheck.harness.compare.answers.rejections import (
 )
 from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST as ITSELF
+from mergecheck.harness.compare.stored_rows import check_stored_rows
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.coverage.facts import facts_of
@@ -172,7 +173,11 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
     try:
         with timer.measure("compare"):
             comparison = compare_answer(
-                prepared, result, capabilities=engine.capabilities, present=facts.clauses_present
+                prepared,
+                result,
+                capabilities=engine.capabilities,
+                present=facts.clauses_present,
+                must_fail=must_fail(answer),
             )
     except Exception as error:  # noqa: BLE001 - one answer of wrong types must not cost the other cases
         reason = (
@@ -193,6 +198,7 @@ def compare_answer(
     *,
     capabilities: Capabilities,
     present: frozenset[tuple[str, str]],
+    must_fail: bool,
 ) -> Comparison:
     """Hold an answer against the reference, the case's ``expect`` and the conservation laws.
 
@@ -201,6 +207,8 @@ def compare_answer(
         result: the engine's answer.
         capabilities: what the engine can show.
         present: (kind, action) of the statement's clauses; empty if they are not known.
+        must_fail: whether the merge has to fail. If it does not, that is the difference, and the rows that it stored
+            are not held against the table's constraints.
     """
     case = prepared.case
     shown = prepared.unknown.hidden_in(result) if isinstance(result, Outcome) else result
@@ -214,6 +222,10 @@ def compare_answer(
     if isinstance(result, Outcome) and capabilities.rows:  # the laws compare everything with the rows after
         mismatches.extend(invariant_mismatches(case, result, present))
         compared.extend(laws_compared(result))
+        if not must_fail:
+            stored = check_stored_rows(case, result)
+            mismatches.extend(stored.mismatches)
+            compared.extend(stored.compared)
     unsupported = dict.fromkeys(check for part in parts for check in part.unsupported)
     metrics = dict.fromkeys(name for part in parts for name in part.unsupported_metrics)
     return Comparison(
@@ -264,6 +276,11 @@ def _is_only_an_error(comparison: Comparison) -> bool:
 
 def _names(checks: tuple[Check, ...]) -> str:
     return ", ".join(check.value for check in checks)
+
+
+def must_fail(answer: Reference) -> bool:
+    """Tell whether there is no way for a merge to succeed."""
+    return isinstance(answer.answer, Rejection) and answer.alternative is None
 
 
 def _error_class(answer: Prediction | Rejection) -> str:

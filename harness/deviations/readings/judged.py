@@ -11,7 +11,7 @@ from mergecheck.harness.compare.answers.expectations import compare_expectation
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.reference_engine import answered
-from mergecheck.harness.oracles.reference_oracle import compare_answer, prepare
+from mergecheck.harness.oracles.reference_oracle import compare_answer, must_fail, prepare
 from mergecheck.reference import MergeReference
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
@@ -33,6 +33,7 @@ class Judged:
         case: the case that it is taken to have run; the laws are those of its tables.
         reference: what the answer is held against.
         result: the answer; repairs undo what is known to be wrong in it.
+        must_fail: whether the reference refuses the case as it was given; what is stored then is up to the readings.
         several_matches: what the engine is taken to make of several source rows that match a target row.
         oracle: what readings ask their questions.
     """
@@ -41,6 +42,7 @@ class Judged:
     case: Case
     reference: Reference
     result: Outcome | Rejection
+    must_fail: bool = False
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     oracle: MergeReference = field(default_factory=MergeReference)
 
@@ -59,7 +61,13 @@ class Judged:
         merge = self.reference.trace.merge
         present = () if merge is None else ((clause.kind.value, clause.action.value) for clause in merge.clauses)
         prepared = PreparedCase(self.case, self.reference)
-        return compare_answer(prepared, self.result, capabilities=capabilities, present=frozenset(present)).mismatches
+        return compare_answer(
+            prepared,
+            self.result,
+            capabilities=capabilities,
+            present=frozenset(present),
+            must_fail=self.must_fail or must_fail(self.reference),
+        ).mismatches
 
 
 class Phase(Enum):
@@ -100,4 +108,10 @@ def judged(report: CaseReport) -> Judged | None:
         if isinstance(right, Outcome | Rejection):
             found = compare_expectation(case.expect, right, capabilities=Capabilities(), schema=case.target.schema)
             case = case if found.mismatches else replace(case, expect=None)
-    return Judged(given=case, case=case, reference=report.reference, result=report.result)
+    return Judged(
+        given=case,
+        case=case,
+        reference=report.reference,
+        result=report.result,
+        must_fail=must_fail(report.reference),
+    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
+from mergecheck.harness.compare.stored_rows import check_stored_rows
 from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
@@ -76,7 +77,7 @@ def check_relations(
     except Exception as error:  # noqa: BLE001 - answers of wrong types must not cost the other cases
         reason = f"the answers cannot be compared: {raised(error)}"
         return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=reason)
-    compared = tuple(_compared(result, applied, engine))
+    compared = tuple(_compared(case, result, applied, engine))
     if mismatches:
         report = _report(case, engine, started, Verdict.MISMATCH, result=result, mismatches=mismatches)
         return replace(report, compared=compared)
@@ -93,8 +94,10 @@ def _judged(
     run: Callable[[Case], EngineResult],
 ) -> tuple[tuple[Mismatch, ...], list[Relation]]:
     present = _facts(case, outcome).clauses_present
-    if engine.capabilities.rows and (broken := invariant_mismatches(case, outcome, present)):
-        return broken, []
+    if engine.capabilities.rows:
+        laws = (*invariant_mismatches(case, outcome, present), *check_stored_rows(case, outcome).mismatches)
+        if laws:
+            return laws, []
     applied: list[Relation] = []
     for relation in relations:
         found = relation.check(case, outcome, run)
@@ -106,10 +109,11 @@ def _judged(
     return (), applied
 
 
-def _compared(outcome: Outcome, applied: Sequence[Relation], engine: Engine) -> Iterator[Compared]:
+def _compared(case: Case, outcome: Outcome, applied: Sequence[Relation], engine: Engine) -> Iterator[Compared]:
     """Say what the relations that were tried would have found, and the invariants."""
     if engine.capabilities.rows:
         yield from laws_compared(outcome)
+        yield from check_stored_rows(case, outcome).compared
     shown = [Check.ERROR, Check.SCHEMA, Check.ROWS, Check.METRICS]
     shown += [Check.CDF] if outcome.cdf is not None else []
     shown += [Check.COMMIT] if outcome.committed is not None else []
