@@ -128,6 +128,9 @@ def cases(*, profile: Profile = DEFAULT_PROFILE) -> SearchStrategy[Case]:
     """Return a strategy of MERGE cases; about one in eight must be rejected (ambiguous, R-320, failing or not valid).
 
     They shrink to one INSERT clause over ``t.id = s.id``, with few rows of simple values, one file and no settings.
+
+    Args:
+        profile: which features cases have, and how large their tables are.
     """
     return drawn_cases(profile=profile).map(attrgetter("case"))
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 
-from mergecheck.harness.engine import Capabilities
-from mergecheck.reference.case.model import Case
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.outcome import EngineResult, Outcome, Rejection, Unsupported
-from mergecheck.reference.syntax.statement import Action, Kind, Statement, name_parts, parse_statement
-from mergecheck.reference.types.ddl import parse_type
+from mergecheck import (
+    Action,
+    Capabilities,
+    Case,
+    Kind,
+    Outcome,
+    Rejection,
+    SemanticsError,
+    Statement,
+    Unsupported,
+    parse_statement,
+)
 
-STORED_AS_THEY_ARE = frozenset(parse_type(name) for name in ("INT", "BIGINT", "STRING"))
+STORED_AS_THEY_ARE = frozenset({"INT", "BIGINT", "STRING"})
 
 
 class SqliteMerge:
@@ -35,11 +41,11 @@ class SqliteMerge:
         },
     )
 
-    def run(self, case: Case) -> EngineResult:
+    def run(self, case: Case) -> Outcome | Rejection | Unsupported:
         """Create both tables, merge, and read the target."""
         try:
             statement = parse_statement(case.sql)
-        except (RejectedError, UnsupportedByReferenceError) as error:
+        except SemanticsError as error:
             return Unsupported(f"a statement that is no plain merge: {type(error).__name__}")
         reason = _unsupported_reason(case) or _unsupported_clauses(statement)
         if reason is not None:
@@ -65,7 +71,7 @@ def _unsupported_reason(case: Case) -> str | None:
         not column.nullable or column.default or column.generated or column.of_delta_only for column in schema.columns
     ):
         return "NOT NULL and computed columns"
-    if any(column.type not in STORED_AS_THEY_ARE for column in schema.columns):
+    if any(column.type.ddl() not in STORED_AS_THEY_ARE for column in schema.columns):
         return "types other than INT, BIGINT and STRING"
     if case.target.properties.get("delta.appendOnly") == "true":
         return "tables that take appends only"
@@ -87,16 +93,13 @@ def _key(statement: Statement, case: Case) -> str | None:
     on = statement.on.unnest()
     if type(on).__name__ != "EQ":
         return None
-    try:
-        left, right = name_parts(on.this), name_parts(on.expression)
-    except RejectedError:
-        return None
+    left, right = ([part.name for part in getattr(side, "parts", ())] for side in (on.this, on.expression))
     sides = {statement.target_alias or statement.target, statement.source_alias or statement.source}
     one_column = len(left) == len(right) == 2 and {left[0], right[0]} == sides and left[1] == right[1]
     return left[1] if one_column and left[1] in case.target.schema.names else None
 
 
-def _merged(case: Case, key: str, actions: dict[Kind, Action]) -> EngineResult:
+def _merged(case: Case, key: str, actions: dict[Kind, Action]) -> Outcome | Rejection | Unsupported:
     names = [f"c{number}" for number in range(len(case.target.schema.names))]
     on = names[case.target.schema.names.index(key)]
     columns = ", ".join(names)

@@ -40,8 +40,12 @@ def engines_with(member: str) -> tuple[str, ...]:
 def load_engine(name: str) -> Engine:
     """Start an engine by its registered name or as ``package.module:Class``; ``@VERSION`` after it picks a release.
 
+    Args:
+        name: ``duckdb``, ``delta-rs@0.25.5``, ``my_package.engine:MyEngine``. Who starts it calls ``close``.
+
     Raises:
         UserInputError: if the name says no engine, or the class is none.
+        MissingExtraError: if it needs packages that are not installed; the message has the command.
         EngineDownError: if the engine itself does not start.
     """
     plain, at, version = name.partition("@")

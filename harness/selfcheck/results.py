@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import mergecheck
+from mergecheck import reference
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.selfcheck.trial import Kill, SeedResult
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.selfcheck.fault import Fault
 
 _PACKAGES = ("merge", "reference", "strategies", "harness")
-_ROOT = Path(mergecheck.__file__).parent
+_ROOT = Path(reference.__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)

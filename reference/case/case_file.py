@@ -41,6 +41,9 @@ _CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
 def load_cases(path: Path) -> tuple[Case, ...]:
     """Read a ``.json`` file (one case) or a ``.jsonl`` file (one case a line).
 
+    Args:
+        path: the file, in UTF-8.
+
     Raises:
         CaseFormatError: if the file cannot be read or is not in the format.
     """
@@ -143,7 +146,14 @@ def case_to_json(case: Case) -> dict[str, Any]:
 
 
 def dump_case(case: Case) -> str:
-    """Write a case as one line of JSON."""
+    """Write a case as one line of JSON.
+
+    Args:
+        case: what to write; its values must be of the types of their columns.
+
+    Raises:
+        CaseFormatError: for a value that is not of its column's type.
+    """
     return json.dumps(case_to_json(case), ensure_ascii=False, allow_nan=False)
 
 

@@ -95,6 +95,9 @@ _NON_LAST = {
 def parse_statement(sql: str) -> Statement:
     """Read a MERGE statement.
 
+    Args:
+        sql: the text; its tables are ``target`` and ``source`` or a query.
+
     Raises:
         RejectedError: if Spark's parser would refuse the text (R-101 but for the order of kinds, R-106 to R-108).
         UnsupportedByReferenceError: if the source is neither a plain table nor a query.

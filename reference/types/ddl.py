@@ -37,6 +37,9 @@ _DIALECT = Databricks()
 def parse_schema(ddl: str) -> Schema:
     """Parse the columns of a table; the empty string is a table without columns.
 
+    Args:
+        ddl: as in CREATE TABLE: ``id BIGINT NOT NULL, v STRING``.
+
     Raises:
         CaseFormatError: if the text is no schema; the message quotes the place.
     """

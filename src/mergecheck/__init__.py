@@ -1,4 +1,94 @@
 """A property-based correctness test harness for MERGE INTO.
 
-The sub-packages are the folders of the same names at the top of the repository.
+The names in ``__all__`` are the public ones; each is imported when it is first used, so that ``import mergecheck``
+starts and loads nothing. ``mergecheck.merge`` is this project's own merge in PySpark. The other sub-packages, which are
+the folders of the same names at the top of the repository, may change at any time.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mergecheck.harness.checking import check, conform, evaluate, explain
+    from mergecheck.harness.conformance import Mark
+    from mergecheck.harness.engine import Capabilities, Engine
+    from mergecheck.harness.engines import load_engine
+    from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
+    from mergecheck.harness.errors import EngineDownError, MergecheckError
+    from mergecheck.harness.report.mismatch import mismatch_report
+    from mergecheck.harness.verdict import CaseReport, Verdict
+    from mergecheck.reference.case.case_file import dump_case, load_cases
+    from mergecheck.reference.case.model import Case, Source, Target
+    from mergecheck.reference.errors import SemanticsError
+    from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
+    from mergecheck.reference.syntax.statement import Action, Kind, Statement, parse_statement
+    from mergecheck.reference.types.ddl import parse_schema
+    from mergecheck.strategies import Profile, cases
+
+__all__ = [
+    "Action",
+    "Capabilities",
+    "Case",
+    "CaseReport",
+    "DuckDbEngine",
+    "Engine",
+    "EngineDownError",
+    "Kind",
+    "Mark",
+    "MergecheckError",
+    "Outcome",
+    "Prediction",
+    "Profile",
+    "Rejection",
+    "SemanticsError",
+    "Source",
+    "Statement",
+    "Target",
+    "Unsupported",
+    "Verdict",
+    "cases",
+    "check",
+    "conform",
+    "dump_case",
+    "evaluate",
+    "explain",
+    "load_cases",
+    "load_engine",
+    "mismatch_report",
+    "parse_schema",
+    "parse_statement",
+]
+
+_MODULES = {
+    "harness.checking": ("check", "conform", "evaluate", "explain"),
+    "harness.conformance": ("Mark",),
+    "harness.engine": ("Capabilities", "Engine"),
+    "harness.engines": ("load_engine",),
+    "harness.engines.duckdb.engine": ("DuckDbEngine",),
+    "harness.errors": ("EngineDownError", "MergecheckError"),
+    "harness.report.mismatch": ("mismatch_report",),
+    "harness.verdict": ("CaseReport", "Verdict"),
+    "reference.case.case_file": ("dump_case", "load_cases"),
+    "reference.case.model": ("Case", "Source", "Target"),
+    "reference.errors": ("SemanticsError",),
+    "reference.outcome": ("Outcome", "Prediction", "Rejection", "Unsupported"),
+    "reference.syntax.statement": ("Action", "Kind", "Statement", "parse_statement"),
+    "reference.types.ddl": ("parse_schema",),
+    "strategies": ("Profile", "cases"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its module (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,13 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mergecheck.harness.checker import Checker
-from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
-from mergecheck.harness.report.mismatch import mismatch_report
-from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Outcome
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck import Case, Outcome, Source, Target, Verdict, check, load_engine, mismatch_report, parse_schema
 
 from project import render
 
@@ -32,7 +26,7 @@ def tables(ids):
 
 @pytest.fixture(scope="module")
 def engine():
-    engine = DuckDbEngine()
+    engine = load_engine("duckdb")
     yield engine
     engine.close()
 
@@ -45,7 +39,7 @@ def test_the_latest_version_of_each_customer_is_kept(engine, target, source):
         source=Source(schema=CUSTOMERS, rows=source),
         sql=SQL,
     )
-    report = Checker(engine=engine).check_case(case)
+    report = check(case, engine)
     assert report.verdict is Verdict.AGREE, mismatch_report(report)
     assert isinstance(report.result, Outcome)
     latest = {}
