@@ -14,7 +14,8 @@ from mergecheck.harness.explanation.implied import implied
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
-from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, check_relations
+from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, UNPREDICTED, check_relations
+from mergecheck.harness.oracles.relations.shape import is_repeatable
 from mergecheck.harness.verdict import LEFT_OUT, Check, Oracle, Verdict
 from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
@@ -119,7 +120,7 @@ class Checker:
             names = ", ".join(check.value for check in Check if check in self.checks)
             verdict, reason = Verdict.UNSUPPORTED, f"{report.engine} shows nothing of what --check asks for: {names}"
         elif not mismatches and verdict is Verdict.MISMATCH:
-            verdict = Verdict.BOTH_REJECTED if isinstance(report.result, Rejection) else Verdict.AGREE
+            verdict = _without_mismatch(report)
         return replace(
             report,
             verdict=verdict,
@@ -135,17 +136,36 @@ class Checker:
         if self.oracle is Oracle.METAMORPHIC:
             return self._related(prepared, None)
         report = check_prepared(prepared, self.engine, limit=self.limit)
-        if self.oracle is Oracle.REFERENCE or report.verdict not in (Verdict.AGREE, Verdict.JUDGED_IN_PART):
+        if report.verdict is Verdict.JUDGED_IN_PART:
+            return self._related_in_part(prepared, report)
+        if self.oracle is Oracle.REFERENCE or report.verdict is not Verdict.AGREE:
             return report
         related = self._related(prepared, report)
-        if related.verdict is Verdict.MISMATCH:
-            return related
-        return replace(report, compared=tuple(dict.fromkeys((*report.compared, *related.compared))))
+        return related if related.verdict is Verdict.MISMATCH else _with_compared(report, related)
 
     def _related(self, prepared: PreparedCase, report: CaseReport | None) -> CaseReport:
         tried = RELATIONS if self.about is None else [one for one in RELATIONS if one.name == self.about.against]
         answer = None if report is None else report.result
         return check_relations(prepared.case, self.engine, tried, answer=answer, limit=self.limit)
+
+    def _related_in_part(self, prepared: PreparedCase, report: CaseReport) -> CaseReport:
+        """Try relations on a merge that nobody predicts.
+
+        A form of the case that the engine rejects is no fault here: an expression may fail in one plan and not in
+        another (R-312), and nobody knows whether one of the case's own may.
+        """
+        if not isinstance(report.result, Outcome) or not is_repeatable(prepared.case):
+            return report
+        tried = UNPREDICTED if self.oracle is Oracle.REFERENCE else RELATIONS
+        if self.about is not None:
+            tried = tuple(one for one in RELATIONS if one.name == self.about.against)
+        for relation in tried:
+            related = check_relations(prepared.case, self.engine, [relation], answer=report.result, limit=self.limit)
+            if any(mismatch.check is not Check.ERROR for mismatch in related.mismatches):
+                return replace(related, reference=report.reference, reason=report.reason)
+            if related.verdict is Verdict.AGREE:
+                report = _with_compared(report, related)
+        return report
 
     @contextlib.contextmanager
     def _kept_on_disk(self, case: Case) -> Iterator[None]:
@@ -154,3 +174,14 @@ class Checker:
         else:
             with RunningCase(self.work_directory, job=self.job).under_way(case):
                 yield
+
+
+def _with_compared(report: CaseReport, related: CaseReport) -> CaseReport:
+    return replace(report, compared=tuple(dict.fromkeys((*report.compared, *related.compared))))
+
+
+def _without_mismatch(report: CaseReport) -> Verdict:
+    """Return the verdict on a case that differs only in what was not asked for."""
+    if isinstance(report.reference.answer, Unsupported) and report.reason and report.case.expect is None:
+        return Verdict.JUDGED_IN_PART
+    return Verdict.BOTH_REJECTED if isinstance(report.result, Rejection) else Verdict.AGREE

@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,14 @@ from mergecheck.reference.analysis.several_faults import classes_of_other_faults
 from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.asked.tables import TARGET_NAME, find_source, known_tables
+from mergecheck.reference.doubts import Doubts
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import Evaluation
 from mergecheck.reference.evaluation.failures import TOO_LONG, interrupted_late, rejection_of
 from mergecheck.reference.evaluation.replay import unchanged_table
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.expressions.names import Relation, char_columns
-from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
+from mergecheck.reference.outcome import PartialAnswer, Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.statement import parse_statement
 from mergecheck.reference.trace import Trace
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.queries.source_query import SourceRelation
     from mergecheck.reference.syntax.statement import Statement
+    from mergecheck.reference.types.data_types import Field
 
 _DUPLICATED_KEY = "DUPLICATED_MAP_KEY"
 _TOO_DEEP = "a statement that is nested too deeply"
@@ -98,21 +101,44 @@ class MergeReference:
             if self._evaluator is not None:
                 opened = stack.enter_context(self._evaluator.opened(known_tables(case), case.conf))
                 asker = Asker(evaluator=opened, always=self._always)
+            run = _Run(
+                case=case,
+                connection=cursor,
+                several_matches=several_matches or self._several_matches,
+                asker=asker,
+                every_pair=every_pair,
+            )
             try:
-                run = _Run(
-                    case=case,
-                    connection=cursor,
-                    several_matches=several_matches or self._several_matches,
-                    asker=asker,
-                    every_pair=every_pair,
-                )
                 return run.reference()
             except UnsupportedByReferenceError as unsupported:
                 # an interrupted condition is like one that fails
                 reason = TOO_LONG if late.is_set() else unsupported.reason
-                return Reference(answer=Unsupported(reason), asked=tuple(asker.texts))
+                answer = Reference(answer=Unsupported(reason), asked=tuple(asker.texts))
+                return answer if late.is_set() else replace(answer, partial=self._partial(run, cursor, asker))
             except RecursionError:
                 return Reference(answer=Unsupported(_TOO_DEEP))
+
+    def _partial(self, run: _Run, cursor: DuckDBPyConnection, asker: Asker) -> PartialAnswer | None:
+        """Evaluate a case again with what is in doubt left out; None if the rest depends on it."""
+        doubts = Doubts(confines=partial(_confines, run.case))
+        with cursor.cursor() as connection:
+            again = replace(
+                run,
+                connection=connection,
+                asker=replace(asker, texts=[], pending=[]),
+                settings=None,
+                statement=None,
+                source=None,
+                evaluation=None,
+                doubts=doubts,
+            )
+            try:
+                found = again.reference()
+            except (UnsupportedByReferenceError, RecursionError):
+                return None
+        if isinstance(found.answer, Unsupported) or found.alternative is not None or not doubts.reasons:
+            return None
+        return PartialAnswer(answer=found.answer, left_out=frozenset(doubts.reasons))
 
     def resolve(self, case: Case) -> ResolvedCase:
         """Resolve a case's statement for another executor than the reference's own.
@@ -147,13 +173,17 @@ class ResolvedCase:
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """The evaluation of one case. It keeps how far it came, for the trace."""
+    """The evaluation of one case. It keeps how far it came, for the trace.
+
+    With ``doubts`` it leaves out what nobody knows, where nothing else depends on it.
+    """
 
     case: Case
     connection: DuckDBPyConnection
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     asker: Asker = field(default_factory=Asker)
     every_pair: bool = False
+    doubts: Doubts | None = None
     settings: Settings | None = None
     statement: Statement | None = None
     source: SourceRelation | None = None
@@ -185,13 +215,14 @@ class _Run:
             several_matches=self.several_matches,
             asker=self.asker,
             every_pair=self.every_pair,
+            doubts=self.doubts,
         )
         return self.evaluation.answer()
 
     def resolved(self) -> ResolvedCase:
         """Resolve the statement."""
         case = self.case
-        settings = self.settings = read_settings(case, asks=self.asker.evaluator is not None)
+        settings = self.settings = read_settings(case, asks=self.asker.evaluator is not None, doubts=self.doubts)
         self.asker.is_utc = settings.is_utc
         self.asker.always = self.asker.always or not (settings.is_ansi and settings.is_utc)
         statement = self.statement = parse_statement(case.sql)
@@ -203,6 +234,7 @@ class _Run:
         if not case.target.schema.columns and not evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
         resolver = _resolver(case, statement, source, settings, self.connection, asker=self.asker, evolution=evolution)
+        resolver = replace(resolver, doubts=self.doubts)
         merge = resolver.resolve(statement)
         return ResolvedCase(settings=settings, statement=statement, merge=merge, source=source)
 
@@ -255,6 +287,15 @@ def _check_char(case: Case, statement: Statement, *, case_sensitive: bool, pads:
             raise UnsupportedByReferenceError("a CHAR column that partitions, or that an expression of the table uses")
     if chars and (query is not None or statement.source.lower() == TARGET_NAME):
         raise UnsupportedByReferenceError("a source query, or the target as source, of a table with a CHAR column")
+
+
+def _confines(case: Case, column: Field) -> bool:
+    """Tell whether nothing but a column's own cells depends on what a merge stores in it."""
+    is_plain = column.nullable and column.generated is None and column.identity is None and column.invariant is None
+    partitions = {name.lower() for name in case.target.partition_by}
+    if not is_plain or column.limit is not None or column.name.lower() in partitions:
+        return False
+    return not dependents_of(case.target).use(column.name, case_sensitive=False)
 
 
 def _is_about_keys(answer: Prediction | Rejection) -> bool:

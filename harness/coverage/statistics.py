@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.coverage.case_space import CaseSpace, possible_pairs
 from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.doubts import kind_of
 from mergecheck.reference.outcome import MergePath, Rejection
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ CLAUSES = (
     ("not matched by source", "delete"),
 )
 _MOST_MISSING = 3
+_PREDICTION = "the prediction"
 _PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D)
 
 
@@ -62,6 +64,7 @@ class Counts:
         verdicts: by verdict; flaky cases are counted apart.
         unsupported: unsupported cases by reason.
         in_part: cases judged in part, by reason; they count as not verified.
+        left_out: cases judged in part, by what is not predicted of them.
         rejected: cases that both sides reject, by the engine's error class.
         num_changed: verified cases in which a row was inserted, updated or deleted.
         num_idle: verified cases in which no clause fired.
@@ -89,6 +92,7 @@ class Counts:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     in_part: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     num_changed: int = 0
     num_idle: int = 0
@@ -136,6 +140,7 @@ class Counts:
             self.unsupported[report.reason or "no reason given"] += 1
         if report.verdict is Verdict.JUDGED_IN_PART:
             self.in_part[report.reason] += 1
+            self.left_out.update({kind_of(name) for name in report.reference.left_out} or {_PREDICTION})
         if report.verdict is Verdict.BOTH_REJECTED and isinstance(report.result, Rejection):
             self.rejected[report.result.error_class] += 1
         self.deviations.update(report.deviations)
@@ -198,6 +203,7 @@ def denominator_line(summary: Summary) -> str:
         f"verified {counts.num_verified} ({counts.verified_share:.0%})",
         f"both rejected {counts.verdicts[Verdict.BOTH_REJECTED]}{_in_brackets(counts.rejected)}",
         *([f"judged in part {counts.in_part.total()}{_in_brackets(counts.in_part)}"] if counts.in_part else []),
+        *([f"left out there{_in_brackets(counts.left_out)}"] if counts.in_part else []),
         f"unsupported {counts.verdicts[Verdict.UNSUPPORTED]}{_in_brackets(counts.unsupported)}",
         *([f"deviates {counts.num_deviating}{_in_brackets(counts.deviations)}"] if counts.num_deviating else []),
         f"mismatch {counts.verdicts[Verdict.MISMATCH] - counts.num_deviating}",

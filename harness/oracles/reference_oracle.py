@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE, Comparison
 from mergecheck.harness.compare.answers.expectations import compare_expectation
-from mergecheck.harness.compare.answers.outcomes import compare_outcome
+from mergecheck.harness.compare.answers.outcomes import compare_in_part, compare_outcome
 from mergecheck.harness.compare.answers.rejections import (
     breakdowns,
     check_unchanged,
@@ -30,7 +30,8 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.unknown_values import unknown_values, with_stand_ins
 from mergecheck.harness.verdict import CaseReport, Check, Compared, Verdict
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
+from mergecheck.reference.doubts import ERROR
+from mergecheck.reference.outcome import Outcome, PartialAnswer, Prediction, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,9 +108,9 @@ def check_prepared(prepared: PreparedCase, engine: Engine, *, limit: TimeLimit =
     An engine agrees if it gives the reference's answer or, if the layout of files decides (R-322), the alternative
     one; if it fulfils the case's ``expect``; and if its answer obeys the conservation laws. If both reject the
     statement, the verdict is ``both_rejected``, also if ``expect`` names that error. If the reference does not support
-    the case, the engine is checked against ``expect`` and the laws alone, and ``reason`` says so; without ``expect``
-    an answer that breaks no law is ``judged_in_part``. The engine is not run if it has said that it does not support
-    the case; then only that reason is counted.
+    the case, the engine is checked against ``expect``, the laws and what the reference knows in part, and ``reason``
+    says so; without ``expect`` an answer that breaks nothing of this is ``judged_in_part``. The engine is not run if it
+    has said that it does not support the case; then only that reason is counted.
 
     Args:
         prepared: the case, and what the reference says of it.
@@ -239,8 +240,7 @@ def compare_answer(
 def _against_reference(answer: Reference, result: Outcome | Rejection, capabilities: Capabilities) -> Comparison:
     main = answer.answer
     if isinstance(main, Unsupported):
-        # There is nothing to compare with, but a failed merge must leave the table unchanged.
-        return check_unchanged(result, against=REFERENCE) if isinstance(result, Rejection) else Comparison()
+        return _against_partial(answer.partial, result, capabilities)
     if isinstance(result, Rejection):
         if isinstance(main, Rejection):
             return compare_rejection(main, result, capabilities=capabilities)
@@ -255,6 +255,25 @@ def _against_reference(answer: Reference, result: Outcome | Rejection, capabilit
         return Comparison(mismatches=(no_error(_error_class(main), against=REFERENCE),), compared=(_ERROR,))
     compared = [compare_outcome(given, result, capabilities=capabilities) for given in allowed]
     return next((comparison for comparison in compared if not comparison.mismatches), compared[0])
+
+
+def _against_partial(
+    partial: PartialAnswer | None, result: Outcome | Rejection, capabilities: Capabilities
+) -> Comparison:
+    """Hold an answer against what is known of a case that is not predicted as a whole, which may be nothing.
+
+    A failed merge must leave the table unchanged in any case.
+    """
+    if isinstance(result, Rejection):
+        unchanged = check_unchanged(result, against=REFERENCE)
+        if partial is None or isinstance(partial.answer, Rejection) or ERROR in partial.left_out:
+            return unchanged
+        return replace(unchanged, mismatches=(spurious_error(result, against=REFERENCE), *unchanged.mismatches))
+    if partial is None:
+        return Comparison()
+    if isinstance(partial.answer, Rejection):
+        return Comparison(mismatches=(no_error(partial.answer.error_class, against=REFERENCE),), compared=(_ERROR,))
+    return compare_in_part(partial.answer, result, capabilities=capabilities, left_out=partial.left_out)
 
 
 def _verdict(prepared: PreparedCase, result: Outcome | Rejection, comparison: Comparison) -> Verdict:
@@ -297,5 +316,6 @@ def _unpredicted(prepared: PreparedCase) -> str:
     if not isinstance(answer, Unsupported):
         return ""
     if prepared.case.expect is None:
-        return f"reference: {answer.reason}"
+        left_out = ", ".join(sorted(prepared.reference.left_out))
+        return f"reference: {answer.reason}" + (f"; left out: {left_out}" if left_out else "")
     return f"held against expect only, because the reference does not support {answer.reason}"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolved import TargetConjunct
     from mergecheck.reference.analysis.values.assignments import Left
     from mergecheck.reference.asked.asker import Asked, Asker
+    from mergecheck.reference.doubts import Doubts
     from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
     from mergecheck.reference.syntax.statement import Clause, Statement
 
@@ -49,6 +50,7 @@ class Resolver:
         subqueries: evaluates the scalar subqueries of values (R-134).
         clock: the statement's one time (R-136).
         asker: asks for what has no translation.
+        doubts: takes the values that nobody knows; None refuses them.
     """
 
     names: ClauseNames
@@ -56,6 +58,7 @@ class Resolver:
     clock: dt.datetime
     aligner: Aligner
     asker: Asker
+    doubts: Doubts | None = None
 
     def resolve(self, statement: Statement) -> Resolved:
         """Resolve, validate and align.
@@ -90,7 +93,7 @@ class Resolver:
             lambda: self.asker.condition(statement.on, statement.on_text, translator), Late.NOT_BOOLEAN, instead=_TRUE
         )
         asked = list(self.asker.take())
-        written = [self._clause(clause, left, asked, late) for clause, left in zip(ordered, lefts, strict=True)]
+        written = [self._clause(clause, left, asked, late, final) for clause, left in zip(ordered, lefts, strict=True)]
         places = sorted(range(len(ordered)), key=lambda place: _ALIGNED.index(ordered[place].kind))
         aligned = {place: self._aligned(written[place], lefts[place], values, late) for place in places}
         late.raise_first()
@@ -133,7 +136,7 @@ class Resolver:
         return (*existing, *new)
 
     def _clause(
-        self, clause: Clause, lefts: tuple[Left, ...], asked_conditions: list[Asked], late: LateFaults
+        self, clause: Clause, lefts: tuple[Left, ...], asked_conditions: list[Asked], late: LateFaults, final: Schema
     ) -> ResolvedClause:
         """Resolve what a clause says, still without the values of columns; what is refused later is not assigned.
 
@@ -161,7 +164,7 @@ class Resolver:
         assigned = tuple(
             Assigned(path=left.path, value=value, preserves=left.value is None and self.names.evolution)
             for left in lefts
-            if (value := self._value(left, clause, texts, translator, late)) is not None
+            if (value := self._value(left, clause, texts, translator, late=late, final=final)) is not None
         )
         return ResolvedClause(
             kind=clause.kind,
@@ -181,7 +184,14 @@ class Resolver:
         )
 
     def _value(
-        self, left: Left, clause: Clause, texts: Iterator[str], translator: Translator, late: LateFaults
+        self,
+        left: Left,
+        clause: Clause,
+        texts: Iterator[str],
+        translator: Translator,
+        *,
+        late: LateFaults,
+        final: Schema,
     ) -> Typed | None:
         """Translate what is assigned; None if it is refused later."""
         if (given := left.value) is None:
@@ -190,7 +200,12 @@ class Resolver:
 
         def translated() -> Typed:
             check_value(given)
-            return self.asker.value(given, text, translator)
+            try:
+                return self.asker.value(given, text, translator)
+            except UnsupportedByReferenceError as unknown:
+                if self.doubts is None:
+                    raise
+                return self.doubts.stand_in(left.path, final, unknown)
 
         return late.kept(translated, Late.OPERATOR, instead=None)
 

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
 from mergecheck.reference.case.table_properties import FEATURE_PREFIX, Meaning, meaning_of
+from mergecheck.reference.doubts import ISOLATION_LEVEL
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.widening import WideningMode
 
 if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
+    from mergecheck.reference.doubts import Doubts
 
 _DELTA = "spark.databricks.delta."
 _NULL_STRUCTS = f"{_DELTA}merge.preserveNullSourceStructs"
 _PERSISTENT_VECTORS = f"{_DELTA}merge.deletionVectors.persistent"
 DELETION_VECTORS = "delta.enableDeletionVectors"
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
+_ISOLATION_LEVEL = "delta.isolationLevel"
 _TRUE, _FALSE = "true", "false"
 
 _WITHOUT_EFFECT = frozenset(
@@ -190,11 +193,12 @@ class Settings:
     transaction: tuple[str, int] | None = None
 
 
-def read_settings(case: Case, *, asks: bool = False) -> Settings:
+def read_settings(case: Case, *, asks: bool = False, doubts: Doubts | None = None) -> Settings:
     """Read a case's settings and table properties.
 
     Args:
         case: the case.
+        doubts: takes the properties that change a single observable; None refuses them.
         asks: whether another evaluator can be asked for expressions, which knows every mode and time zone.
 
     Raises:
@@ -207,7 +211,9 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         meaning = meaning_of(name, value)
         if meaning is None:
             raise UnsupportedByReferenceError(f"table property {name}, which Delta Lake does not know")
-        if meaning is Meaning.UNPREDICTED:
+        if meaning is Meaning.UNPREDICTED and doubts is not None and name == _ISOLATION_LEVEL:
+            doubts.reasons[ISOLATION_LEVEL] = f"table property {name}"
+        elif meaning is Meaning.UNPREDICTED:
             raise UnsupportedByReferenceError(f"table property {name}")
     is_ansi = _flag(case, "spark.sql.ansi.enabled", default=True)
     is_utc = case.conf.get("spark.sql.session.timeZone", "UTC") == "UTC"

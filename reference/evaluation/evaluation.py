@@ -33,6 +33,7 @@ from mergecheck.reference.analysis.constraints import row_checks
 from mergecheck.reference.analysis.new_schema import dependents_of
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.case.layout import has_vector, physical_files
+from mergecheck.reference.doubts import ERROR
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.commit_info import predict_commit_info, predict_result_row
 from mergecheck.reference.evaluation.failures import rejection_of
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Row, Target
+    from mergecheck.reference.doubts import Doubts
     from mergecheck.reference.outcome import Bound, GeneratedIds
     from mergecheck.reference.queries.source_query import SourceRelation
 
@@ -84,6 +86,7 @@ class Evaluation:
         several_matches: what is made of ambiguous matches.
         asker: asks for what has no translation.
         every_pair: keep the value of ON for every pair of rows.
+        doubts: takes constants that may fail beforehand or not at all; None refuses them.
         files: the number of the file that holds a row of the target, by rid.
         touched: the touched files.
         refusals: error classes with which the merge may be refused, if it is not done as predicted: it depends on the
@@ -98,6 +101,7 @@ class Evaluation:
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     asker: Asker = field(default_factory=Asker)
     every_pair: bool = False
+    doubts: Doubts | None = None
     files: tuple[int, ...] = field(init=False)
     matches: Matches | None = field(init=False, default=None)
     effects: Effects | None = field(init=False, default=None)
@@ -196,7 +200,12 @@ class Evaluation:
         candidates = {kind: tables.candidates(kind) for kind in Kind}
         for clause, index in self.merge.with_action(Action.UPDATE, Action.INSERT):
             tables.ask_values(clause, index)
-        check_constants(tables, candidates)
+        try:
+            check_constants(tables, candidates)
+        except UnsupportedByReferenceError as unknown:
+            if self.doubts is None:
+                raise
+            self.doubts.reasons.setdefault(ERROR, unknown.reason)
         try:
             updated = self._new_rows(tables, Action.UPDATE)
             inserted = self._new_rows(tables, Action.INSERT)

@@ -20,7 +20,7 @@ from mergecheck.harness.compare.answers.comparison import (
     row_difference,
     unreported_metrics,
 )
-from mergecheck.harness.compare.commit_info import commit_info_mismatches, result_row_mismatches
+from mergecheck.harness.compare.commit_info import COMMIT_INFO, commit_info_mismatches, result_row_mismatches
 from mergecheck.harness.compare.log_laws.identity_laws import SettledIds, settle_ids
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.net_changes import net_changes
@@ -28,6 +28,7 @@ from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.verdict import Check, Compared, Mismatch
 from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.doubts import ISOLATION_LEVEL, columns_of
 from mergecheck.reference.outcome import Feed, Outcome
 
 if TYPE_CHECKING:
@@ -35,8 +36,11 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.engine import Capabilities
+    from mergecheck.reference.case.model import Row
     from mergecheck.reference.outcome import Prediction
     from mergecheck.reference.types.data_types import Schema
+
+_LEVEL = "isolationLevel"
 
 
 def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: Capabilities) -> Comparison:
@@ -74,6 +78,44 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
         unsupported=tuple(unsupported),
         unsupported_metrics=metrics,
     )
+
+
+def compare_in_part(
+    prediction: Prediction, outcome: Outcome, *, capabilities: Capabilities, left_out: frozenset[str]
+) -> Comparison:
+    """Hold a successful merge against a prediction of which some observables are no prediction.
+
+    Args:
+        prediction: what must come out.
+        outcome: what the engine shows.
+        capabilities: what the engine can show.
+        left_out: the observables that are not compared, see ``reference.doubts``.
+    """
+    columns = {name.lower() for name in columns_of(left_out)}
+    if columns:
+        prediction = replace(
+            prediction,
+            rows=_without(columns, prediction.rows, prediction.schema),
+            cdf=None if prediction.cdf is None else _without(columns, prediction.cdf, prediction.schema),
+        )
+        outcome = replace(
+            outcome,
+            rows=_without(columns, outcome.rows, outcome.schema),
+            cdf=None if outcome.cdf is None else _without(columns, outcome.cdf, outcome.schema),
+        )
+        if outcome.feed is Feed.NET:  # an update that stores what was there before is not told
+            capabilities = replace(capabilities, cdf=False)
+    if ISOLATION_LEVEL in left_out and capabilities.commit_info is not None:
+        capabilities = replace(capabilities, commit_info=capabilities.commit_info - {_LEVEL})
+    elif ISOLATION_LEVEL in left_out:
+        capabilities = replace(capabilities, commit_info=COMMIT_INFO - {_LEVEL})
+    return compare_outcome(prediction, outcome, capabilities=capabilities)
+
+
+def _without(columns: set[str], rows: tuple[Row, ...], schema: Schema) -> tuple[Row, ...]:
+    """Blank cells of some columns; the kind of a change stands behind a row's cells."""
+    places = {place for place, name in enumerate(schema.names) if name.lower() in columns}
+    return tuple(tuple(None if place in places else cell for place, cell in enumerate(row)) for row in rows)
 
 
 def _compared(check: Check, prediction: Prediction, capabilities: Capabilities) -> Compared:

@@ -7,14 +7,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.merge_text import split_outer, words_of
+from mergecheck.harness.core.schema_json import is_constraint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.harness.core.merge_text import ClauseText, MergeText
+    from mergecheck.reference.case.model import Case
 
 _UPDATE_SET = re.compile(r"UPDATE\s+SET\s+", re.IGNORECASE)
 _RANDOM = frozenset({"rand", "randn", "random", "uuid", "shuffle", "current_timestamp", "now"})
+_PER_RUN = _RANDOM | frozenset(
+    """randstr uniform monotonically_increasing_id spark_partition_id input_file_name input_file_block_start
+    input_file_block_length localtimestamp current_date curdate current_time unix_timestamp current_catalog
+    current_database current_schema current_user session_user user version tablesample _metadata""".split()  # noqa: SIM905 - one word list
+)
+_BY_ORDER = frozenset(
+    """limit offset first first_value last last_value any_value nth_value collect_list collect_set array_agg listagg
+    string_agg row_number ntile lead lag max_by min_by mode percentile_approx approx_percentile sum avg mean stddev
+    variance""".split()  # noqa: SIM905 - one word list
+)
+"""What may depend on the order of rows: ties, and the last digits of sums of floating-point numbers."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -54,6 +67,18 @@ def is_star(clause: ClauseText) -> bool:
 def names_source_table(sql: str) -> bool:
     """Tell whether the source of a statement is a name, and no query."""
     return "USING (" not in sql.upper()
+
+
+def is_repeatable(case: Case) -> bool:
+    """Tell whether a merge that runs again, on the same rows in another order, must give the same.
+
+    Expressions that the reference does not know may be anything, so that their words decide.
+    """
+    texts = [case.sql, *(text for name, text in case.target.properties.items() if is_constraint(name))]
+    for column in case.target.schema.columns:
+        texts += [text for text in (column.default, column.generated) if text is not None]
+    words = [words_of(text) for text in texts]
+    return all(words) and not frozenset().union(*words) & (_PER_RUN | _BY_ORDER)
 
 
 def has_random_values(sql: str) -> bool:
