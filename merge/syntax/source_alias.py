@@ -55,15 +55,7 @@ def _columns_of(source: DataFrame, qualifier: str) -> list[str]:
 
 
 def _qualifiers(statement: MergeStatement) -> Iterator[str]:
-    for text in _expressions(statement):
+    for text in statement.expressions():
         for column in parse_expression(text).find_all(exp.Column):
             if len(column.parts) > 1:
                 yield column.parts[0].name
-
-
-def _expressions(statement: MergeStatement) -> Iterator[str]:
-    yield statement.condition
-    for clause in statement.clauses:
-        if clause.condition is not None:
-            yield clause.condition
-        yield from (assignment.value for assignment in clause.assignments)

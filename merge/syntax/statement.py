@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class ClauseKind(Enum):
@@ -75,3 +79,11 @@ class MergeStatement:
     def of_kind(self, kind: ClauseKind) -> tuple[Clause, ...]:
         """Return the clauses of one kind in statement order."""
         return tuple(clause for clause in self.clauses if clause.kind is kind)
+
+    def expressions(self) -> Iterator[str]:
+        """Return all conditions and values as written."""
+        yield self.condition
+        for clause in self.clauses:
+            if clause.condition is not None:
+                yield clause.condition
+            yield from (assignment.value for assignment in clause.assignments)

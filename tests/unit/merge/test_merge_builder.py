@@ -123,7 +123,9 @@ def test_assignments_are_required_and_typed(method: str, argument: str) -> None:
 @pytest.mark.parametrize("wrong", [True, 1, b"x"])
 def test_conditions_are_text(wrong: Any) -> None:
     """R-103."""
-    with pytest.raises(TypeError, match="'condition' in whenMatchedDelete must be an expression as SQL text"):
+    with pytest.raises(
+        TypeError, match="'condition' in whenMatchedDelete must be a Column or an expression as SQL text"
+    ):
         builder().whenMatchedDelete(wrong)
     with pytest.raises(TypeError, match="'condition' in merge"):
         builder(condition=wrong)
@@ -140,14 +142,22 @@ def test_merge_needs_a_source_and_a_condition() -> None:
         table.merge(cast("DataFrame", "source"), "TRUE")
 
 
-def test_columns_are_refused_with_the_way_out() -> None:
-    """No public interface of Spark gives a Column's SQL, so it is refused instead of guessed.
-
-    References that a DataFrame has resolved before (R-121) come as Columns only.
-    """
-    column = Column.__new__(Column)
+def test_columns_of_connect_are_refused_with_the_way_out() -> None:
+    """They have no tree that could be written as SQL."""
+    column = object.__new__(Column)
     with pytest.raises(UnsupportedStatementError, match="Give the expression as SQL text"):
-        builder().whenMatchedUpdate(set={"v": cast("str", column)})
+        builder().whenMatchedUpdate(set={"v": column})
+
+
+def test_a_table_is_taken_by_its_path_or_by_a_name_that_has_it() -> None:
+    """Arguments have Delta's names; a table of a catalog is refused with the way out."""
+    spark = cast("SparkSession", None)
+    assert DeltaTable.forPath(sparkSession=spark, path="/a").path == "/a"
+    assert DeltaTable.forName(spark, "delta.`/a b`").path == "/a b"
+    with pytest.raises(UnsupportedStatementError, match="forPath"):
+        DeltaTable.forName(spark, "db.events")
+    with pytest.raises(UnsupportedStatementError, match="hadoopConf"):
+        DeltaTable.forPath(spark, "/a", {"fs.s3a.access.key": "x"})
 
 
 def test_a_star_as_key_is_a_name() -> None:
