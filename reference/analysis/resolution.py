@@ -234,8 +234,10 @@ class Resolver:
     def _cast_constants(self, assigned: Sequence[Assigned], schema: Schema) -> Iterator[Typed]:
         """Cast the assigned values that use no column: the cast may fail, too."""
         for one in assigned:
+            if one.value.sides or one.value.asked:
+                continue
             wanted = type_at(schema, one.path)
-            if wanted is not None and not one.value.sides and not one.value.asked:
+            if wanted is not None:
                 yield self.aligner.align(one.value, wanted)
 
     def _constants_of_conditions(self, clauses: Sequence[Clause]) -> Iterator[Typed]:

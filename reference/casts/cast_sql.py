@@ -18,6 +18,8 @@ class Failure(Enum):
     """fails, as under ANSI"""
     LEGACY = "legacy"
     """wraps integers, gives NULL for malformed text (R-251)"""
+    NULL = "null"
+    """gives NULL where ERROR fails, as TRY_CAST does"""
 
 
 def fail(error_class: str) -> str:
@@ -30,9 +32,14 @@ def unsupported(reason: str) -> str:
     return f"error({string_literal('UNSUPPORTED ' + reason)})"
 
 
+def failed(failure: Failure, error_class: str) -> str:
+    """Give what a value becomes that does not fit."""
+    return fail(error_class) if failure is Failure.ERROR else "NULL"
+
+
 def malformed(failure: Failure) -> str:
     """Give what malformed text becomes."""
-    return "NULL" if failure is Failure.LEGACY else fail("CAST_INVALID_INPUT")
+    return failed(failure, "CAST_INVALID_INPUT")
 
 
 def guarded(sql: str, *branches: tuple[str, str], otherwise: str) -> str:

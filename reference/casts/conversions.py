@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mergecheck.reference.casts.cast_sql import (
     Failure,
-    fail,
+    failed,
     guarded,
     is_short,
     is_used_once,
@@ -178,7 +178,7 @@ def _decimal_overflow(overflow: str) -> str:
 
 def _to_decimal(sql: str, source: DataType, target: DecimalType, failure: Failure, overflow: str) -> str:
     word = duckdb_type(target)
-    otherwise = "NULL" if failure is Failure.LEGACY else fail(_decimal_overflow(overflow))
+    otherwise = failed(failure, _decimal_overflow(overflow))
     if source in _FLOATING:
         return let(f"CAST({sql} AS DOUBLE)", _double_to_decimal("x", word, otherwise))
     if source == BOOLEAN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.casts.cast_sql import Failure, fail, guarded
+from mergecheck.reference.casts.cast_sql import Failure, failed, guarded
 from mergecheck.reference.types.data_types import (
     BIGINT,
     BOOLEAN,
@@ -35,11 +35,11 @@ def to_integer(sql: str, source: DataType, target: DataType, failure: Failure, o
         return _floating_to_integer(sql, target, failure, overflow)
     if source == TIMESTAMP:
         whole = f"((epoch_us({sql}) - ((epoch_us({sql}) % {MICROS} + {MICROS}) % {MICROS})) // {MICROS})"
-        otherwise = "NULL" if legacy else fail(overflow)
+        otherwise = failed(failure, overflow)
     else:
         scale = source.scale if isinstance(source, DecimalType) else 0
         whole = f"CAST(trunc(CAST({sql} AS DECIMAL(38,{scale}))) AS HUGEINT)" if scale else f"CAST({sql} AS HUGEINT)"
-        otherwise = f"CAST({_wrapped(whole, target)} AS {word})" if legacy else fail(overflow)
+        otherwise = f"CAST({wrapped(whole, target)} AS {word})" if legacy else failed(failure, overflow)
     return guarded(sql, (f"{whole} BETWEEN {low} AND {high}", f"CAST({whole} AS {word})"), otherwise=otherwise)
 
 
@@ -51,11 +51,11 @@ def _floating_to_integer(sql: str, target: DataType, failure: Failure, overflow:
     # The upper end is a power of two, which a double holds exactly; NaN is above it.
     fits = f"{whole} >= CAST({low} AS DOUBLE) AND {whole} < CAST({high + 1} AS DOUBLE)"
     converted = f"CAST({whole} AS {word})"
-    if failure is Failure.ERROR:
+    if failure is not Failure.LEGACY:
         branches = [(fits, converted)]
         if target == BIGINT:  # Spark takes the greatest BIGINT for a double, which is 2^63 (R-253)
             branches.append((f"{whole} = CAST({high + 1} AS DOUBLE)", f"CAST({high} AS {word})"))
-        return guarded(sql, *branches, otherwise=fail(overflow))
+        return guarded(sql, *branches, otherwise=failed(failure, overflow))
     wide = BIGINT if target == BIGINT else INT
     low, high = _limits(wide)
     held = (
@@ -64,7 +64,7 @@ def _floating_to_integer(sql: str, target: DataType, failure: Failure, overflow:
     )
     return guarded(
         sql, (f"isnan({sql})", f"CAST(0 AS {word})"), (fits, converted),
-        otherwise=f"CAST({_wrapped(f'({held})', target)} AS {word})",
+        otherwise=f"CAST({wrapped(f'({held})', target)} AS {word})",
     )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def _limits(target: DataType) -> tuple[int, int]:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-def _wrapped(whole: str, target: DataType) -> str:
+def wrapped(whole: str, target: DataType) -> str:
     """Keep the low bits of a HUGEINT, as Java's narrowing does."""
     low, _ = _limits(target)
     size = 1 << INTEGER_BITS[target]

@@ -33,6 +33,20 @@ def cast_value(operand: Typed, wanted: DataType) -> Typed:
     return combine(_cast(operand.sql, operand.type, wanted, 0), wanted, operand, partial=partial, evaluated=[operand])
 
 
+def try_cast_value(operand: Typed, wanted: DataType) -> Typed:
+    """Cast an atomic value as ``TRY_CAST(value AS type)`` does: NULL where the cast fails.
+
+    Raises:
+        UnsupportedByReferenceError: for casts that the reference does not know.
+    """
+    if not isinstance(operand.type, AtomicType | DecimalType) or not isinstance(wanted, AtomicType | DecimalType):
+        raise UnsupportedByReferenceError("TRY_CAST of a nested value")
+    sql = cast(operand.sql, operand.type, wanted, Failure.NULL, CAST_OVERFLOW)
+    # a value that the reference does not know may still end the evaluation
+    partial = not _is_total(operand.type, wanted)
+    return combine(f"({sql})", wanted, operand, partial=partial, evaluated=[operand])
+
+
 def _is_total(given: DataType, wanted: DataType) -> bool:
     """Tell whether a cast succeeds for every value."""
     if isinstance(given, StructType) and isinstance(wanted, StructType):

@@ -6,7 +6,7 @@ was compared with Spark value by value; rare spellings (hexadecimal floats, year
 
 from __future__ import annotations
 
-from mergecheck.reference.casts.cast_sql import Failure, fail, guarded, let, malformed, unsupported
+from mergecheck.reference.casts.cast_sql import Failure, failed, guarded, let, malformed, unsupported
 from mergecheck.reference.types.data_types import INTEGER_BITS, TIMESTAMP, TIMESTAMP_NTZ, DataType, DecimalType
 from mergecheck.reference.types.typed import duckdb_type
 
@@ -24,7 +24,7 @@ def text_to_integer(sql: str, target: DataType, failure: Failure) -> str:
     """Read a whole number; a number outside the type is malformed, and only LEGACY reads a point."""
     word, bits = duckdb_type(target), INTEGER_BITS[target]
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    pattern = "[+-]?[0-9]+" if failure is Failure.ERROR else "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]*)"
+    pattern = "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]*)" if failure is Failure.LEGACY else "[+-]?[0-9]+"
     # At most 20 digits after the leading zeros fit HUGEINT; any longer number is outside every type.
     whole = "regexp_extract(x, '^([+-]?)0*([0-9]*)', 1) || '0' || regexp_extract(x, '^[+-]?0*([0-9]*)', 1)"
     digits = "length(regexp_extract(x, '^[+-]?0*([0-9]*)', 1))"
@@ -63,16 +63,15 @@ def text_to_decimal(sql: str, target: DecimalType, failure: Failure, overflow: s
     word = duckdb_type(target)
     converted = f"TRY_CAST(x AS {word})"
     whole = "length(regexp_extract(x, '^[+-]?0*([0-9]*)', 1))"
-    legacy = failure is Failure.LEGACY
     return let(
         _JAVA_TRIMMED.format(sql),
         guarded(
             "x",
             (f"NOT regexp_full_match(x, '{_NUMBER}([eE].*)?') AND regexp_full_match(x, '[ -~]*')", malformed(failure)),
             (f"NOT regexp_full_match(x, '{_NUMBER}') OR length(x) > 60", unsupported("a rare spelling of a decimal")),
-            (f"{whole} > {_MAX_DIGITS}", "NULL" if legacy else fail(too_long)),
+            (f"{whole} > {_MAX_DIGITS}", failed(failure, too_long)),
             (f"{converted} IS NOT NULL", converted),
-            otherwise="NULL" if legacy else fail(overflow),
+            otherwise=failed(failure, overflow),
         ),
     )
 

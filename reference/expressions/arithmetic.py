@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.casts.cast_sql import fail
+from mergecheck.reference.casts.cast_sql import fail, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import BIGINT, DOUBLE, FLOAT, INTEGER_BITS, VOID, DecimalType
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SYMBOLS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}
 _MAX_PRECISION = 38
+_LEAST_SCALE = 6  # of a quotient
 
 
 def arithmetic(node: exp.Expr, left: Typed, right: Typed) -> Typed:
@@ -42,14 +43,60 @@ def arithmetic(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     return combine(sql, wanted, left, right, partial=wanted in INTEGER_BITS or symbol == "%", evaluated=evaluated)
 
 
-def divide(left: Typed, right: Typed) -> Typed:
-    """Translate ``/`` of anything but decimals, which gives a DOUBLE."""
+def divide(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+    """Translate ``/``, which gives a DECIMAL if an operand is one and none is a FLOAT or DOUBLE, else a DOUBLE."""
     _check_numbers(left, right)
-    if isinstance(left.type, DecimalType) or isinstance(right.type, DecimalType):
-        raise UnsupportedByReferenceError("division of decimals")
+    exact = not {left.type, right.type} & {FLOAT, DOUBLE}
+    if exact and (isinstance(left.type, DecimalType) or isinstance(right.type, DecimalType)):
+        first, second = _as_decimal(node.this, left), _as_decimal(node.expression, right)
+        return quotient(first, second, _quotient_type(first[1], second[1]))
     left, right = cast_value(left, DOUBLE), cast_value(right, DOUBLE)
     sql = _unless_zero(left, right, f"(({left.sql}) / ({right.sql}))", "DIVIDE_BY_ZERO")
     return combine(sql, DOUBLE, left, right, partial=True, evaluated=_evaluated(right, left))
+
+
+def _quotient_type(left: DecimalType, right: DecimalType) -> DecimalType:
+    """Give the type of a quotient; of one that is too long Spark cuts the fraction, down to six digits."""
+    whole = left.precision - left.scale + right.scale
+    scale = max(_LEAST_SCALE, left.scale + right.precision + 1)
+    if whole + scale > _MAX_PRECISION:
+        scale = max(_MAX_PRECISION - whole, _LEAST_SCALE)
+    return DecimalType(min(whole + scale, _MAX_PRECISION), scale)
+
+
+def quotient(left: tuple[Typed, DecimalType], right: tuple[Typed, DecimalType], wanted: DecimalType) -> Typed:
+    """Divide decimals, and round half up to the digits of a type.
+
+    Both are taken as whole numbers of their last digits, so that a division of whole numbers is exact. Spark rounds to
+    38 digits behind the point first; that changes nothing unless the divisor is very long.
+
+    Raises:
+        UnsupportedByReferenceError: for operands whose digits do not fit 38 together.
+    """
+    (a, first), (b, second) = left, right
+    shift = wanted.scale + second.scale - first.scale
+    if shift < 0 or wanted.scale == 0 or first.precision + shift > _MAX_PRECISION:
+        raise UnsupportedByReferenceError("division of long decimals")
+    n, d = _unscaled(a, first), _unscaled(b, second)
+    half = "CASE WHEN abs(p.n % p.d) >= abs(p.d) - abs(p.n % p.d) THEN sign(p.n) * sign(p.d) ELSE 0 END"
+    scale, spelled = wanted.scale, "CAST(abs(q) AS VARCHAR)"
+    digits = f"lpad({spelled}, CAST(greatest(length({spelled}), {scale + 1}) AS INTEGER), '0')"
+    text = f"CASE WHEN q < 0 THEN '-' ELSE '' END || {digits}[:-{scale + 1}] || '.' || {digits}[-{scale}:]"
+    rounded = f"list_transform([p.n // p.d + {half}], lambda q: CAST({text} AS {duckdb_type(wanted)}))[1]"
+    far = unsupported("division by a long decimal")
+    body = (
+        f"CASE WHEN p.n IS NULL OR p.d IS NULL THEN NULL WHEN p.d = 0 THEN {fail('DIVIDE_BY_ZERO')} "
+        f"WHEN abs(p.d) > CAST('1e{_MAX_PRECISION - wanted.scale}' AS HUGEINT) THEN {far} "
+        f"ELSE {rounded} END"
+    )
+    pair = f"struct_pack(n := {n} * CAST('1e{shift}' AS HUGEINT), d := {d})"
+    sql = f"(list_transform([{pair}], lambda p: {body})[1])"
+    return combine(sql, wanted, a, b, partial=True, evaluated=_evaluated(b, a))
+
+
+def _unscaled(value: Typed, data_type: DecimalType) -> str:
+    """Give a decimal as a whole number of its last digits."""
+    return f"CAST(replace(CAST(CAST({value.sql} AS {duckdb_type(data_type)}) AS VARCHAR), '.', '') AS HUGEINT)"
 
 
 def divide_whole(left: Typed, right: Typed) -> Typed:
@@ -102,7 +149,7 @@ def _as_decimal(node: exp.Expr, operand: Typed) -> tuple[Typed, DecimalType]:
     if isinstance(node, exp.Literal) and operand.type in INTEGER_BITS:
         digits = len(str(node.this).lstrip("0")) or 1
         return operand, DecimalType(digits, 0)
-    if operand.type in INTEGER_BITS and node.find(exp.Column) is None:
+    if operand.type in INTEGER_BITS and node.find(exp.Column, exp.AggFunc) is None:
         raise UnsupportedByReferenceError("a computed whole number beside a decimal")  # Spark may fold it first
     return operand, as_decimal(operand.type)
 

@@ -24,13 +24,15 @@ def array_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed 
     Raises:
         UnsupportedByReferenceError: for operands of different types, and for elements that equality is intricate for.
     """
+    if isinstance(node, exp.ArraySort):
+        return sorted_array(node, translate(node.this))
     found = _function(node)
     if found is None:
         return None
     function, arguments = found
     operands = tuple(translate(argument) for argument in arguments)
     first = operands[0].type
-    if not isinstance(first, ArrayType) or not _is_plain(first.element):
+    if not isinstance(first, ArrayType) or not is_plain(first.element):
         raise UnsupportedByReferenceError(f"{function.value} of {type_word(first)}")
     wanted = first.element if function is ArrayFunction.REMOVE else first
     if any(operand.type != wanted for operand in operands[1:]):
@@ -43,7 +45,7 @@ def array_contains(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Ty
     if not isinstance(node, exp.ArrayContains):
         return None
     array, element = translate(node.this), translate(node.expression)
-    if not isinstance(array.type, ArrayType) or not _is_plain(array.type.element) or element.type != array.type.element:
+    if not isinstance(array.type, ArrayType) or not is_plain(array.type.element) or element.type != array.type.element:
         raise UnsupportedByReferenceError("array_contains of operands of different types")
     has_null = f"len(list_filter({array.sql}, lambda y: y IS NULL)) > 0"
     whens = (
@@ -57,6 +59,23 @@ def evaluated(call: ArrayCall) -> Typed:
     """Write the call of an array function in DuckDB SQL."""
     sql = _SQL[call.function](*(operand.sql for operand in call.operands))
     return replace(combine(sql, call.operands[0].type, *call.operands), call=call)
+
+
+def sorted_array(node: exp.Expr, array: Typed) -> Typed:
+    """Translate ``sort_array`` of an array: NULLs are the least.
+
+    Raises:
+        UnsupportedByReferenceError: for elements that the engines may order differently.
+    """
+    if not isinstance(array.type, ArrayType) or not is_plain(array.type.element):
+        raise UnsupportedByReferenceError(f"sort_array of {type_word(array.type)}")
+    if isinstance(array.type.element, ArrayType | StructType):
+        raise UnsupportedByReferenceError("sort_array of nested values")
+    ascending = node.args.get("asc")
+    if node.expression or (ascending is not None and not isinstance(ascending, exp.Boolean)):
+        raise UnsupportedByReferenceError("sort_array with a comparison of its own")
+    words = "'ASC', 'NULLS FIRST'" if ascending is None or ascending.this else "'DESC', 'NULLS LAST'"
+    return combine(f"list_sort({array.sql}, {words})", array.type, array)
 
 
 def _function(node: exp.Expr) -> tuple[ArrayFunction, list[exp.Expr]] | None:
@@ -73,12 +92,12 @@ def _function(node: exp.Expr) -> tuple[ArrayFunction, list[exp.Expr]] | None:
     return None
 
 
-def _is_plain(data_type: DataType) -> bool:
+def is_plain(data_type: DataType) -> bool:
     """Tell whether values of a type that look equal are equal: zeros and NaN are not, maps never."""
     if isinstance(data_type, StructType):
-        return all(_is_plain(field.type) for field in data_type.fields)
+        return all(is_plain(field.type) for field in data_type.fields)
     if isinstance(data_type, ArrayType):
-        return _is_plain(data_type.element)
+        return is_plain(data_type.element)
     return not isinstance(data_type, MapType) and data_type not in (FLOAT, DOUBLE, VOID)
 
 

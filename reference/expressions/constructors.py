@@ -6,9 +6,22 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.reference.casts.cast_sql import fail
 from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.expressions.array_items import element
 from mergecheck.reference.expressions.functions import same_type
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, VOID, ArrayType, Field, MapType, StructType
+from mergecheck.reference.expressions.map_functions import value_of_key
+from mergecheck.reference.types.data_types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
+    INTEGER_BITS,
+    VOID,
+    ArrayType,
+    Field,
+    MapType,
+    StructType,
+)
 from mergecheck.reference.types.typed import Typed, combine, identifier
 
 if TYPE_CHECKING:
@@ -48,14 +61,16 @@ def _array(node: exp.Expr, translate: _Translate) -> Typed:
 
 
 def _bracket(node: exp.Expr, translate: _Translate) -> Typed:
-    """Look up a key; an index may be outside its array, which is an error, and only literals are simple."""
+    """Look up a key, or take an element; a place outside of the array is an error."""
     container, (key_node, *more) = translate(node.this), node.expressions
     key = translate(key_node)
-    if more or not isinstance(container.type, MapType) or container.type.key != key.type:
-        raise UnsupportedByReferenceError("an element of anything but a map")
-    if key.type in (FLOAT, DOUBLE) or isinstance(key.type, ArrayType | StructType):
-        raise UnsupportedByReferenceError("a key of a type that Spark compares in its own way")
-    return combine(f"({container.sql})[{key.sql}]", container.type.value, container, key)
+    if more:
+        raise UnsupportedByReferenceError("an element of several keys")
+    if isinstance(container.type, ArrayType):
+        if key.type not in INTEGER_BITS or key.type == BIGINT:
+            raise UnsupportedByReferenceError("an element at a place that is no INT")
+        return element(container, key, outside=fail("INVALID_ARRAY_INDEX"), first=0)
+    return value_of_key(container, key)
 
 
 def _map(node: exp.Expr, translate: _Translate) -> Typed:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import DATE, INT, SMALLINT, TIMESTAMP, TIMESTAMP_NTZ, TINYINT
+from mergecheck.reference.types.data_types import DATE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ, TINYINT
 from mergecheck.reference.types.implicit_casts import type_word
 from mergecheck.reference.types.typed import Typed, combine, duckdb_type
 
@@ -124,7 +124,7 @@ def _date(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
             raise UnsupportedByReferenceError("to_date with a pattern")
         node = node.this
     value = translate(node)
-    if value.type not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+    if value.type not in (DATE, TIMESTAMP, TIMESTAMP_NTZ, STRING):
         raise UnsupportedByReferenceError(f"a function of dates of {type_word(value.type)}")
     return cast_value(value, DATE)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from mergecheck.reference.case.values import decode, encode
 from mergecheck.reference.errors import CaseFormatError, UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import (
@@ -38,6 +40,19 @@ def text_literal(text: str) -> str:
     if "\0" in text:
         return "(" + " || chr(0) || ".join(string_literal(part) for part in text.split("\0")) + ")"
     return string_literal(text)
+
+
+def whole_number(node: exp.Expr | None) -> int | None:
+    """Read a whole number that is written with or without a sign; None for anything else."""
+    literal = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(literal, exp.Literal) or literal.is_string or not str(literal.this).isdigit():
+        return None
+    return int(literal.this) * (1 if literal is node else -1)
+
+
+def plain_text(node: exp.Expr | None) -> str | None:
+    """Read a text that is written as a literal; None for anything else."""
+    return str(node.this) if isinstance(node, exp.Literal) and node.is_string else None
 
 
 def integer_literal(value: int) -> Typed:

@@ -68,6 +68,15 @@ class Relation:
     padded: Mapping[int, int] = field(default_factory=dict)
     chars: Mapping[int, int] = field(default_factory=dict)
     has_metadata: bool | None = False
+    _places: Mapping[str, tuple[int, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Number the columns by their names in lower case, so that a name is found without looking at all others."""
+        places: dict[str, tuple[int, ...]] = {}
+        for number, column in enumerate(self.schema.columns):
+            folded = column.name.lower()
+            places[folded] = (*places.get(folded, ()), number)
+        object.__setattr__(self, "_places", places)
 
     def qualifier_of(self, index: int) -> str:
         """Give the qualifier of a column, empty if it has none."""
@@ -83,11 +92,8 @@ class Relation:
 
     def places(self, name: str, *, case_sensitive: bool) -> list[int]:
         """List the numbers of the columns of a name, by the session's case rule."""
-        names = self.schema.names
-        if case_sensitive:
-            return [i for i, own in enumerate(names) if own == name]
-        wanted = name.lower()
-        return [i for i, own in enumerate(names) if own.lower() == wanted]
+        found = self._places.get(name.lower(), ())
+        return [i for i in found if not case_sensitive or self.schema.columns[i].name == name]
 
     def read(self, index: int) -> Typed:
         """Give a column as a merge reads it from a file."""

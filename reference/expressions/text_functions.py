@@ -10,6 +10,9 @@ from sqlglot import exp
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.literals import text_literal
+from mergecheck.reference.expressions.operands import whole
+from mergecheck.reference.expressions.regular_expressions import pattern_of
+from mergecheck.reference.expressions.text_pieces import matching, substring
 from mergecheck.reference.types.data_types import BINARY, BOOLEAN, INT, STRING, VOID, ArrayType, MapType, StructType
 from mergecheck.reference.types.implicit_casts import type_word
 from mergecheck.reference.types.typed import Typed, combine
@@ -72,6 +75,11 @@ def _like(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
     return combine(f"(({text.sql}) {word} {text_literal(pattern.name)} ESCAPE '\\')", BOOLEAN, text)
 
 
+def _matches(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    pattern = pattern_of(node.expression)
+    return matching(_text(node.this, translate), pattern, f"regexp_matches(x, {text_literal(pattern.text)})", BOOLEAN)
+
+
 def _left(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
     text = _text(node.this, translate)
     if not _is_whole(node.expression):
@@ -80,11 +88,11 @@ def _left(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
 
 
 def _part(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
-    text, bounds = _text(node.this, translate), [node.args.get("start"), node.args.get("length")]
-    given = [bound for bound in bounds if bound is not None]
-    if not all(_is_whole(bound) for bound in given) or int(given[0].name) < 1:
-        raise UnsupportedByReferenceError("substring with bounds that are no literals above zero")
-    return combine(f"substr({', '.join([text.sql, *(bound.name for bound in given)])})", STRING, text)
+    value, bounds = _text(node.this, translate), [node.args.get("start"), node.args.get("length")]
+    start, length = (None if bound is None else whole(bound, translate) for bound in bounds)
+    if start is None:
+        raise UnsupportedByReferenceError("substring without a start")
+    return substring(value, start, length)
 
 
 def _replaced(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
@@ -115,6 +123,7 @@ _CALLS: dict[type[exp.Expr], Callable[[exp.Expr, Callable[[exp.Expr], Typed]], T
     exp.Left: _left,
     exp.Like: _like,
     exp.MD5: _hashed("md5"),
+    exp.RegexpLike: _matches,
     exp.Replace: _replaced,
     exp.SHA: _hashed("sha1"),
     exp.SHA2: _sha2,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
-from mergecheck.reference.casts.nested_casts import cast_value
+from mergecheck.reference.casts.nested_casts import cast_value, try_cast_value
 from mergecheck.reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.arithmetic import arithmetic, divide, divide_whole, negative
 from mergecheck.reference.expressions.array_functions import array_call, array_contains
@@ -28,7 +28,10 @@ from mergecheck.reference.expressions.literals import (
     integer_literal,
     narrow_literal,
     text_literal,
+    whole_number,
 )
+from mergecheck.reference.expressions.named_functions import named_call
+from mergecheck.reference.expressions.number_functions import bits, no_bits
 from mergecheck.reference.expressions.text_functions import text_call
 from mergecheck.reference.syntax.statement import is_name, name_parts
 from mergecheck.reference.types.data_types import (
@@ -55,6 +58,7 @@ _TIMES: dict[type[exp.Expr], str] = {
     exp.CurrentDate: "current_date",
     exp.Localtimestamp: "localtimestamp",
 }
+_BIT_SYMBOLS: dict[type[exp.Expr], str] = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^"}
 _NULL_CONDITION = Typed(sql="CAST(NULL AS BOOLEAN)", type=BOOLEAN)
 
 
@@ -88,27 +92,31 @@ class Translator:
         translate = self._BY_CLASS.get(type(node))
         if translate is not None:
             return translate(self, node)
-        for call in (constructed, array_call, array_contains, text_call, date_call):
+        for call in (named_call, constructed, array_call, array_contains, text_call, date_call):
             found = call(node, self.translate)
             if found is not None:
                 return found
         found = higher_order(node, self.translate, self._bound)
         return function(node, self.translate) if found is None else found
 
-    def _bound(self, function_: exp.Lambda, value: Typed) -> Typed:
-        """Translate the body of a lambda: its variable hides columns of the same name."""
-        variable = function_.expressions[0].name
+    def _bound(self, function_: exp.Lambda, *values: Typed) -> Typed:
+        """Translate the body of a lambda: its variables hide columns of the same names."""
+        variables = [variable.name for variable in function_.expressions]
 
         def special(node: exp.Expr) -> Typed | None:
-            if not is_name(node) or not self.scope.same(name_parts(node)[0], variable):
+            named = [v for v, value in enumerate(values) if is_name(node) and self._is_variable(node, variables[v])]
+            if not named:
                 return None if self.special is None else self.special(node)
-            found = value
+            found = values[named[0]]
             for field in name_parts(node)[1:]:
                 sql, data_type = self.scope.extract(found.sql, found.type, field)
                 found = combine(sql, data_type, found)
             return found
 
         return replace(self, special=special).translate(function_.this)
+
+    def _is_variable(self, node: exp.Expr, variable: str) -> bool:
+        return self.scope.same(name_parts(node)[0], variable)
 
     def condition(self, node: exp.Expr) -> Typed:
         """Translate a condition.
@@ -196,7 +204,7 @@ class Translator:
         return decimal_literal(text)
 
     def _negative(self, node: exp.Expr) -> Typed:
-        number = _whole_number(node)
+        number = whole_number(node)
         return negative(self.translate(node.this)) if number is None else integer_literal(number)
 
     def _paren(self, node: exp.Expr) -> Typed:
@@ -274,9 +282,16 @@ class Translator:
                 # DATE 'text' and CAST('text' AS DATE) look alike here, but fail at different times.
                 if target in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
                     raise
-        number = _whole_number(inner)
+        number = whole_number(inner)
         narrowed = None if number is None else narrow_literal(number, target)
         return replace(cast_value(self.translate(inner), target), char_length=None) if narrowed is None else narrowed
+
+    def _try_cast(self, node: exp.Expr) -> Typed:
+        try:
+            target = parse_type(node.args["to"].sql(dialect="databricks"))
+        except CaseFormatError:
+            raise UnsupportedByReferenceError("TRY_CAST to a type that case files do not have") from None
+        return try_cast_value(self.translate(node.this), target)
 
     def _hex(self, node: exp.Expr) -> Typed:
         return Typed(sql=f"unhex({text_literal(str(node.this))})", type=BINARY)
@@ -287,10 +302,16 @@ class Translator:
             return moved
         left, right = self.translate(node.this), self.translate(node.expression)
         if isinstance(node, exp.Div):
-            return divide(left, right)
+            return divide(node, left, right)
         if isinstance(node, exp.IntDiv):
             return divide_whole(left, right)
         return arithmetic(node, left, right)
+
+    def _bits(self, node: exp.Expr) -> Typed:
+        return bits(_BIT_SYMBOLS[type(node)], self.translate(node.this), self.translate(node.expression))
+
+    def _no_bits(self, node: exp.Expr) -> Typed:
+        return no_bits(self.translate(node.this))
 
     _BY_CLASS: ClassVar[dict[type[exp.Expr], Callable[[Translator, Any], Typed]]] = {
         exp.Column: _name,
@@ -310,19 +331,14 @@ class Translator:
         exp.Case: _case,
         exp.If: _if,
         exp.Cast: _cast,
+        exp.TryCast: _try_cast,
         exp.HexString: _hex,
+        exp.BitwiseNot: _no_bits,
+        **dict.fromkeys(_BIT_SYMBOLS, _bits),
         **dict.fromkeys(_TIMES, _called_now),
         **dict.fromkeys(COMPARISONS, _compare),
         **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.IntDiv), _binary),
     }
-
-
-def _whole_number(node: exp.Expr) -> int | None:
-    """Read a whole number that is written with or without a sign; None for anything else."""
-    literal = node.this if isinstance(node, exp.Neg) else node
-    if not isinstance(literal, exp.Literal) or literal.is_string or not str(literal.this).isdigit():
-        return None
-    return int(literal.this) * (1 if literal is node else -1)
 
 
 def _branches(conditions: list[Typed], results: list[Typed]) -> Typed:

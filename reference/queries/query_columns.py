@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.queries.aggregates import aggregate, check_groupable, filtered
+from mergecheck.reference.expressions.array_functions import sorted_array
+from mergecheck.reference.queries.aggregates import aggregate, check_groupable, collected, filtered
+from mergecheck.reference.queries.generators import is_generator
 from mergecheck.reference.queries.windows import window
 from mergecheck.reference.syntax.query_tree import aliased, allow, output_name
 from mergecheck.reference.syntax.statement import name_parts
-from mergecheck.reference.types.data_types import Field, Schema
+from mergecheck.reference.types.data_types import INT, Field, Schema, StructType
+from mergecheck.reference.types.typed import combine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,23 +57,59 @@ def grouping(node: exp.Select, translator: Translator) -> list[Typed] | None:
     if group is None:
         return [] if any(_aggregates(item) for item in node.expressions) else None
     allow(group, "expressions")
-    items = [_grouped_by(item, node.expressions) for item in group.expressions]
-    try:
-        values = [translator.translate(item) for item in items]
-    except RejectedError:
-        raise UnsupportedByReferenceError("GROUP BY an alias") from None
+    if _is_all(group.expressions, node.expressions, translator):
+        items = _all_grouped(node)
+    else:
+        items = [_grouped_by(item, node.expressions, translator) for item in group.expressions]
+    values = [translator.translate(item) for item in items]
     check_groupable(Schema(tuple(Field("", value.type) for value in values)))
     return values
 
 
-def _grouped_by(item: exp.Expr, listed: Sequence[exp.Expr]) -> exp.Expr:
-    """Give an expression of GROUP BY; a number means the column of the SELECT at that place."""
+def _grouped_by(item: exp.Expr, listed: Sequence[exp.Expr], translator: Translator) -> exp.Expr:
+    """Give an expression of GROUP BY.
+
+    A number means the column of the SELECT at that place, a name that FROM does not know the one of that alias.
+    """
     if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
         place = int(item.name)
         item = aliased(listed[place - 1]) if 0 < place <= len(listed) else item
-    if isinstance(item, exp.Literal) or item.is_star or _aggregates(item):
+    elif isinstance(item, exp.Column) and not item.table:
+        try:
+            translator.scope.column(name_parts(item))
+        except RejectedError as rejected:
+            same = [one for one in listed if isinstance(one, exp.Alias) and translator.scope.same(one.alias, item.name)]
+            if rejected.error_class != UNRESOLVED or len(same) != 1:
+                raise UnsupportedByReferenceError("GROUP BY a name that is not known") from None
+            item = same[0].this
+    if isinstance(item, exp.Literal) or item.is_star or _aggregates(item) or is_generator(item):
         raise UnsupportedByReferenceError("GROUP BY a literal, a star or an aggregate")
     return item
+
+
+def _is_all(items: Sequence[exp.Expr], listed: Sequence[exp.Expr], translator: Translator) -> bool:
+    """Tell whether these are the word ALL, and not a column or an alias of that name."""
+    if len(items) != 1 or not isinstance(items[0], exp.Column) or items[0].table or items[0].name.lower() != "all":
+        return False
+    names = [column.name for relation in translator.scope.relations for column in relation.schema.columns]
+    if "all" in [name.lower() for name in (*names, *(item.alias for item in listed if isinstance(item, exp.Alias)))]:
+        raise UnsupportedByReferenceError("GROUP BY ALL beside a column of that name")
+    return True
+
+
+def _all_grouped(node: exp.Select) -> list[exp.Expr]:
+    """Give what GROUP BY ALL groups by: the columns of the SELECT that do not aggregate."""
+    listed = [aliased(item) for item in node.expressions]
+    items = [item for item in listed if not _aggregates(item)]
+    mixed = [item for item in listed if _aggregates(item) and _outside_aggregates(item)]
+    # without a column in it an expression is constant: it neither makes groups nor shows whether there is one
+    if mixed or any(item.is_star or item.find(exp.Column) is None or item.find(exp.Window) for item in items):
+        raise UnsupportedByReferenceError("GROUP BY ALL with a star, a constant or an aggregate beside a column")
+    return items
+
+
+def _outside_aggregates(item: exp.Expr) -> bool:
+    return any(isinstance(part, exp.Column) for part in item.walk(prune=lambda part: isinstance(part, exp.AggFunc)))
 
 
 def _aggregates(node: exp.Expr) -> bool:
@@ -92,8 +131,13 @@ def in_query(translator: Translator, group: list[Typed] | None) -> Translator:
             return None
         if isinstance(node, exp.Filter):
             return filtered(node, translator)
-        if isinstance(node, exp.AggFunc):
+        if isinstance(node, exp.AggFunc) or (isinstance(node, exp.IgnoreNulls) and _aggregates(node)):
             return aggregate(node, translator)
+        if isinstance(node, exp.ArraySort) and isinstance(node.this, exp.ArrayAgg | exp.ArrayUniqueAgg):
+            return sorted_array(node, collected(node.this, translator))
+        if isinstance(node, exp.ArraySize) and isinstance(node.this, exp.ArrayAgg | exp.ArrayUniqueAgg):
+            found = collected(node.this, translator)
+            return combine(f"CAST(len({found.sql}) AS INTEGER)", INT, found)
         if _aggregates(node) or node.find(exp.Column) is None:
             return None
         value = translator.translate(node)
@@ -119,7 +163,7 @@ def columns(
         if item.is_star and isinstance(item, exp.Star | exp.Column):
             if group is not None:
                 raise UnsupportedByReferenceError("a star beside an aggregate")
-            found += _star(item, translator.scope)
+            found += _star(item, translator)
             continue
         name = output_name(item) if named else f"col{number}"
         value = _value(aliased(item), translator, group, [seen.name for seen in found])
@@ -150,7 +194,8 @@ def _place(relation: Relation, index: int, scope: Scope) -> tuple[int, int]:
     return next(i for i, one in enumerate(scope.relations) if one is relation), relation.origin(index)
 
 
-def _star(item: exp.Expr, scope: Scope) -> list[Listed]:
+def _star(item: exp.Expr, translator: Translator) -> list[Listed]:
+    scope = translator.scope
     star = item if isinstance(item, exp.Star) else item.this
     allow(star, "except_")
     without = [name.name for name in star.args.get("except_") or () if isinstance(name, exp.Column | exp.Identifier)]
@@ -159,6 +204,8 @@ def _star(item: exp.Expr, scope: Scope) -> list[Listed]:
     relations = scope.relations
     if isinstance(item, exp.Column):
         relations = tuple(r for r in relations if scope.same(r.qualifier, item.table))
+    if not relations and isinstance(item, exp.Column) and not without:
+        return _fields(name_parts(item)[:-1], translator)
     if not relations:
         raise UnsupportedByReferenceError("a star of something else than a table")
     names = [column.name for relation in relations for column in relation.schema.columns]
@@ -175,3 +222,12 @@ def _star(item: exp.Expr, scope: Scope) -> list[Listed]:
         for index, column in enumerate(relation.schema.columns)
         if not any(scope.same(column.name, one) for one in without)
     ]
+
+
+def _fields(parts: tuple[str, ...], translator: Translator) -> list[Listed]:
+    """Give the fields of a struct, ``column.*``."""
+    value = translator.scope.resolve(parts).typed()
+    if not isinstance(value.type, StructType):
+        raise UnsupportedByReferenceError("a star of something else than a table or a struct")
+    fields = [(f.name, *translator.scope.extract(value.sql, value.type, f.name)) for f in value.type.fields]
+    return [Listed(name=name, value=combine(sql, data_type, value)) for name, sql, data_type in fields]

@@ -8,17 +8,28 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.expressions.comparisons import compare
 from mergecheck.reference.expressions.functions import same_type
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.aggregates import check_groupable
-from mergecheck.reference.queries.query_columns import UNRESOLVED, columns, grouping, in_query, origins
-from mergecheck.reference.syntax.query_tree import allow, described, table_name
+from mergecheck.reference.queries.generators import generated, is_generator
+from mergecheck.reference.queries.query_columns import UNRESOLVED, Listed, columns, grouping, in_query, origins
+from mergecheck.reference.queries.row_limits import cut, qualifying, sort_keys
+from mergecheck.reference.queries.windows import with_named_windows
+from mergecheck.reference.syntax.query_tree import aliased, allow, asks_query, conjuncts, described, table_name
+from mergecheck.reference.syntax.statement import is_name, name_parts
 from mergecheck.reference.types.data_types import Field, Schema
 from mergecheck.reference.types.typed import Side, Typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+
+_SELECT = (
+    *("expressions", "from_", "joins", "laterals", "where", "group", "having", "windows", "qualify", "distinct"),
+    *("order", "limit", "offset", "with_", "hint", "kind"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +58,14 @@ class From:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Translates the parts of a query; ``known`` are the tables and the WITH queries in sight."""
+    """Translates the parts of a query; ``known`` are the tables and the WITH queries in sight.
+
+    Attributes:
+        depth: in how many queries of EXISTS and IN it reads, so that each has names of its own for its relations.
+    """
 
     case_sensitive: bool
+    depth: int = 0
 
     def read(self, node: exp.Expr, known: Mapping[str, Rows], *, named: bool = True) -> Rows:
         """Translate a query; ``named`` is False if nobody sees the names of its columns."""
@@ -101,18 +117,15 @@ class Reader:
         )
 
     def _select(self, node: exp.Select, known: Mapping[str, Rows], *, named: bool) -> Rows:
-        allow(node, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint", "kind")
+        allow(node, *_SELECT)
+        node = with_named_windows(node)
         source = self._from(node, known)
         translator = replace(self._translator(source), subqueries=self._subqueries(known))
         probes = list(source.probes)
         where = ""
         if node.args.get("where") is not None:
-            condition = translator.condition(node.args["where"].this)
-            probes += [f"SELECT {constant.sql}" for constant in translator.constants(node.args["where"].this)]
-            where = f" WHERE {condition.sql}"
-            if condition.partial:  # whatever order Spark evaluates it in
-                parts = [translator.operand(part) for part in _conjuncts(node.args["where"].this)]
-                probes.append(f"SELECT {', '.join(f'count({part.sql})' for part in parts)}{source.sql}")
+            where, more = self._where(node.args["where"].this, translator, source, known)
+            probes += more
         parts_of_list = (translator.constants(item) for item in node.expressions)
         probes += [f"SELECT {constant.sql}" for constants in parts_of_list for constant in constants]  # R-257
         group = grouping(node, translator)
@@ -125,17 +138,138 @@ class Reader:
             having = f" HAVING {condition.sql}"
             parts = [in_query(translator, group).condition(part) for part in _conjuncts(filter_.this)]
             probes.append(f"SELECT {', '.join(part.sql for part in parts)}{source.sql}{where}{grouped}")
-        listed = columns(node.expressions, translator, group, named=named)
+        source, listed = self._listed_columns(node, source, translator, group, named=named)
         schema = Schema(tuple(Field(item.name, item.value.type) for item in listed))
+        qualify = ""
+        if (filter_ := node.args.get("qualify")) is not None:
+            qualify = f" QUALIFY {qualifying(node, filter_.this, translator, group, listed).sql}"
         distinct = ""
         if node.args.get("distinct") is not None:
             allow(node.args["distinct"])
             check_groupable(schema)
             distinct = "DISTINCT "
-        values = _listed([item.value for item in listed])
-        sql = f"SELECT {distinct}{values}{source.sql}{where}{grouped}{having}"
+        keys = sort_keys(node, in_query(translator, group), listed)
+        is_cut = node.args.get("limit") is not None or node.args.get("offset") is not None
+        if not is_cut and any(key.value.partial for key in keys):
+            raise UnsupportedByReferenceError("ORDER BY values that may fail, without a LIMIT")
+        values = _listed([*(item.value for item in listed), *(key.value for key in keys if is_cut)])
+        sql = f"SELECT {distinct}{values}{source.sql}{where}{grouped}{having}{qualify}"
+        if is_cut:
+            sql = cut(node, sql, keys, len(listed))
         qualifiers = tuple(item.qualifier for item in listed)
         return Rows(sql=sql, schema=schema, probes=tuple(probes), origins=origins(listed), qualifiers=qualifiers)
+
+    def _where(
+        self, node: exp.Expr, translator: Translator, source: From, known: Mapping[str, Rows]
+    ) -> tuple[str, list[str]]:
+        """Translate WHERE; EXISTS and IN with a query are parts of their own, which AND joins with the others."""
+        parts = _conjuncts(node)
+        asking = [part for part in parts if asks_query(part)]
+        plain = [part for part in parts if not asks_query(part)]
+        probes: list[str] = []
+        written = []
+        if plain and asking:
+            node = exp.and_(*plain, copy=True)
+        if plain:
+            condition = translator.condition(node)
+            written.append(condition.sql)
+            probes += [f"SELECT {constant.sql}" for constant in translator.constants(node)]
+            if condition.partial:  # whatever order Spark evaluates it in
+                operands = [translator.operand(part) for part in _conjuncts(node)]
+                probes.append(f"SELECT {', '.join(f'count({part.sql})' for part in operands)}{source.sql}")
+        for part in asking:
+            sql, more = self._existence(part, translator, known)
+            written.append(sql)
+            probes += more
+        return f" WHERE {' AND '.join(written)}", probes
+
+    def _existence(self, node: exp.Expr, outer: Translator, known: Mapping[str, Rows]) -> tuple[str, tuple[str, ...]]:
+        """Translate ``[NOT] EXISTS (query)`` or ``[NOT] value IN (query)``, a part of WHERE.
+
+        ``NOT IN`` keeps a row only if its comparison with every row of the query is FALSE, ``IN`` if one is TRUE.
+        """
+        negated = isinstance(node, exp.Not)
+        bare = node.this.unnest() if isinstance(node, exp.Not) else node
+        query = bare.this if isinstance(bare, exp.Exists) else bare.args["query"].this
+        inner = replace(self, depth=self.depth + 1)
+        source, where, values = inner.members(query, outer, known)
+        if isinstance(bare, exp.In):
+            tested = bare.this.expressions if isinstance(bare.this.unnest(), exp.Tuple) else [bare.this]
+            if len(tested) != len(values):
+                raise UnsupportedByReferenceError("IN with a query of another width")
+            pairs = [compare(exp.EQ, outer.translate(one), value) for one, value in zip(tested, values, strict=True)]
+            if any(pair.partial for pair in pairs):
+                raise UnsupportedByReferenceError("IN with a query, on values that may fail")
+            equal = " AND ".join(pair.sql for pair in pairs)
+            where = [*where, f"COALESCE({equal}, TRUE)" if negated else equal]
+        filtered = f" WHERE {' AND '.join(where)}" if where else ""
+        return f"({'NOT ' if negated else ''}EXISTS (SELECT 1{source.sql}{filtered}))", source.probes
+
+    def members(
+        self, query: exp.Expr, outer: Translator, known: Mapping[str, Rows]
+    ) -> tuple[From, list[str], list[Typed]]:
+        """Give FROM, conditions and columns of a query of EXISTS or IN; names that it does not know are the outer's."""
+        clauses = {name for name, value in query.args.items() if value}
+        if not isinstance(query, exp.Select) or not clauses <= {"expressions", "from_", "joins", "where"}:
+            return self._closed_members(query, known)
+        if any(item.find(exp.AggFunc, exp.Window, exp.UDTF) for item in query.expressions):
+            return self._closed_members(query, known)
+        source = self._from(query, known)
+        inner = self._translator(source)
+
+        def special(node: exp.Expr) -> Typed | None:
+            if not is_name(node):
+                return None
+            try:
+                inner.scope.column(name_parts(node))
+            except RejectedError as rejected:
+                if rejected.error_class != UNRESOLVED:
+                    raise
+                return outer.translate(node)
+            return None
+
+        translator = replace(inner, special=special)
+        parts = [] if query.args.get("where") is None else _conjuncts(query.args["where"].this)
+        conditions = [translator.condition(part) for part in parts if not asks_query(part)]
+        # a query inside this one sees the names of this one only, not those outside of it
+        nested = [self._existence(part, inner, known) for part in parts if asks_query(part)]
+        values = [] if query.is_star else [translator.translate(aliased(item)) for item in query.expressions]
+        if any(value.partial for value in (*conditions, *values)):
+            raise UnsupportedByReferenceError("EXISTS or IN with a query that may fail")
+        if query.is_star and source.relations:
+            values = [relation.typed(i) for relation in source.relations for i in range(len(relation.schema.columns))]
+        probes = (*source.probes, *(probe for _, more in nested for probe in more))
+        return replace(source, probes=probes), [*(one.sql for one in conditions), *(sql for sql, _ in nested)], values
+
+    def _closed_members(self, query: exp.Expr, known: Mapping[str, Rows]) -> tuple[From, list[str], list[Typed]]:
+        try:
+            rows = self.read(query, known, named=False)
+        except RejectedError:
+            raise UnsupportedByReferenceError("a query of EXISTS or IN that does not resolve by itself") from None
+        name = self._alias("")
+        values = [replace(_column(rows, i), sql=f"{name}.c{i}") for i in range(len(rows.schema.columns))]
+        return From(sql=f" FROM ({rows.sql}) AS {name}", probes=rows.probes), [], values
+
+    def _listed_columns(
+        self, node: exp.Select, source: From, translator: Translator, group: list[Typed] | None, *, named: bool
+    ) -> tuple[From, list[Listed]]:
+        """Translate the columns of a SELECT, of which one may be a generator, which gives a row for each element."""
+        places = [i for i, item in enumerate(node.expressions) if is_generator(aliased(item))]
+        if not places:
+            return source, columns(node.expressions, translator, group, named=named)
+        if len(places) > 1 or group is not None or node.find(exp.Window) is not None:
+            raise UnsupportedByReferenceError("a generator beside another, an aggregate or a window")
+        item = node.expressions[places[0]]
+        names = [item.alias] if isinstance(item, exp.Alias) else [name.name for name in _aliases(item)]
+        made = generated(aliased(item), translator, self._alias("g"), names)
+        parts = [node.expressions[: places[0]], node.expressions[places[0] + 1 :]]
+        before, after = (columns(part, translator, group, named=named) for part in parts)
+        mine = [
+            Listed(name=column.name, value=made.relation.typed(i))
+            for i, column in enumerate(made.relation.schema.columns)
+        ]
+        from_sql = source.sql or " FROM (SELECT 1) AS nothing"
+        return replace(source, sql=f"{from_sql}{made.sql}"), [*before, *mine, *after]
 
     def _from(self, node: exp.Select, known: Mapping[str, Rows]) -> From:
         if node.args.get("from_") is None:
@@ -153,6 +287,14 @@ class Reader:
                 raise UnsupportedByReferenceError("this kind of join")
             crossed = crossed or kind == "CROSS"
             source = self._joined(source, self._relation(join.this, known, number), side, on)
+        for number, view in enumerate(node.args.get("laterals") or ()):
+            allow(view, "this", "view", "outer", "alias")
+            alias = view.args["alias"]
+            names = [column.name for column in alias.args.get("columns") or ()]
+            made = generated(view.this, self._translator(source), self._alias(f"v{number}"), names, view)
+            source = From(
+                sql=f"{source.sql}{made.sql}", relations=(*source.relations, made.relation), probes=source.probes
+            )
         return source
 
     def _joined(self, left: From, right: From, side: str, on: exp.Expr | None) -> From:
@@ -190,17 +332,20 @@ class Reader:
         else:
             raise UnsupportedByReferenceError(f"a source query from {described(node)}")
         rows = self._renamed(rows, node)
-        values = tuple(f"q{number}.c{i}" for i in range(len(rows.schema.columns)))
+        name = self._alias(number)
         relation = Relation(
             side=Side.SOURCE,
             qualifier=qualifier,
             schema=rows.schema,
-            values=values,
+            values=_columns_of(name, len(rows.schema.columns)),
             origins=rows.origins,
             qualifiers=None if qualifier else rows.qualifiers,
             has_metadata=None,
         )
-        return From(sql=f" FROM ({rows.sql}) AS q{number}", relations=(relation,), probes=rows.probes)
+        return From(sql=f" FROM ({rows.sql}) AS {name}", relations=(relation,), probes=rows.probes)
+
+    def _alias(self, number: int | str) -> str:
+        return f"{'q' * (self.depth + 1)}{number}"
 
     def _values(self, node: exp.Values) -> Rows:
         """Read an inline table; Spark evaluates it during analysis."""
@@ -256,9 +401,16 @@ class Reader:
         )
 
 
+def _aliases(item: exp.Expr) -> list[exp.Expr]:
+    return item.expressions if isinstance(item, exp.Aliases) else []
+
+
+def _columns_of(name: str, width: int) -> tuple[str, ...]:
+    return tuple(f"{name}.c{i}" for i in range(width))
+
+
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    inner = node.unnest()
-    return list(inner.flatten()) if isinstance(inner, exp.And) else [inner]
+    return list(conjuncts(node))
 
 
 def _column(rows: Rows, index: int) -> Typed:

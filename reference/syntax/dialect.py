@@ -18,10 +18,21 @@ class SparkDialect(Databricks):
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
 
+_AS_WRITTEN = "as_written__"
+
+
+def as_written(function: str) -> str:
+    """Name a function so that sqlglot leaves its operands alone; ``read_sql`` gives it its own name again."""
+    return f"{_AS_WRITTEN}{function.lower()}"
+
+
 def read_sql(sql: str) -> exp.Expr:
     """Read a statement or an expression.
 
     Raises:
         sqlglot.errors.SqlglotError: if it is neither.
     """
-    return sqlglot.parse_one(sql, dialect=SparkDialect)
+    tree = sqlglot.parse_one(sql, dialect=SparkDialect)
+    for call in tree.find_all(exp.Anonymous):
+        call.set("this", call.name.removeprefix(_AS_WRITTEN))
+    return tree

@@ -94,3 +94,9 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield from conjuncts(bare.expression)
     else:
         yield bare
+
+
+def asks_query(part: exp.Expr) -> bool:
+    """Tell whether a part of a condition is EXISTS or IN with a query, or NOT before one of these."""
+    bare = part.this.unnest() if isinstance(part, exp.Not) else part
+    return isinstance(bare, exp.Exists) or (isinstance(bare, exp.In) and bare.args.get("query") is not None)

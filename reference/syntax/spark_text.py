@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.arities import check_arity
-from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.syntax.dialect import SparkDialect, as_written
 from mergecheck.reference.syntax.grammar import Tree
 from mergecheck.reference.syntax.spark_tokens import Token, TokenKind
 
@@ -48,6 +48,18 @@ _ALIKE = {
     "product": {"*", "/", "%"},
 }
 _RANK = {"expression": 1, "conjunction": 2, "negated": 3, "predicated": 4, "comparison": 4, "sum": 6, "product": 7}
+# Functions that sqlglot would read into forms of other systems, where patterns and places are no longer as written.
+_PLAIN_CALLS = frozenset(
+    """array_append array_compact array_join array_max array_min array_position array_prepend array_repeat array_sort
+    arrays_overlap ascii bit_length bround ceil ceiling chr contains date_format date_part element_at encode endswith
+    equal_null flatten floor from_json from_unixtime from_utc_timestamp get get_json_object hex initcap
+    isnotnull isnull levenshtein lpad ltrim make_date make_timestamp map_concat map_contains_key map_entries map_filter
+    map_from_arrays map_from_entries map_keys map_values next_day octet_length pmod regexp_extract regexp_like
+    regexp_replace repeat reverse right round rpad rtrim sequence shiftleft shiftright sign signum slice split
+    split_part startswith substring_index timestamp_micros timestamp_millis timestamp_seconds to_timestamp
+    to_unix_timestamp transform_values translate try_element_at unhex unix_date unix_micros unix_millis unix_seconds
+    weekday weekofyear""".split()  # noqa: SIM905 - one word list
+)
 TRAVEL = ("version", "options")
 """The rules of what may ask for an older version of a table."""
 _OF_TABLES = "table_changes"
@@ -183,6 +195,8 @@ def _function(tree: Tree) -> str:
     bare = name.text.strip("`")
     if not bare.isidentifier() or bare.upper() in _NO_FUNCTIONS:
         raise UnsupportedByReferenceError("a function with an unusual name")
+    if bare.lower() in _PLAIN_CALLS:
+        return as_written(bare)
     # EXISTS is the function of an array: in quotes sqlglot takes it for no subquery
     return "`exists`" if bare.upper() == "EXISTS" else bare
 
@@ -192,6 +206,11 @@ def _call(tree: Tree) -> str:
     if name.upper() == "IDENTIFIER":
         return _identified(tree.trees("argument"))
     check_arity(name, num_operands)
+    # with a pattern, or an operand at all, both functions are the same, and know no time
+    is_pattern = (name.upper() == "TO_DATE" and num_operands > 1) or (name.upper() == "UNIX_TIMESTAMP" and num_operands)
+    if is_pattern:
+        plain = as_written("to_date" if name.upper() == "TO_DATE" else "to_unix_timestamp")
+        return " ".join([plain, *(write(part) for part in tree.parts[1:])])
     if name.upper() in ("DATEDIFF", "DATE_DIFF") and num_operands > 2:  # noqa: PLR2004 - sqlglot drops the unit
         return " ".join(["TIMESTAMPDIFF", *(write(part) for part in tree.parts[1:])])
     return _joined(tree)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
-import sqlglot
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.spark.session import start_session
@@ -17,7 +16,7 @@ from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignm
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
-from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import plain_expression
 from mergecheck.reference.types.data_types import Field, Schema
 from mergecheck.reference.types.ddl import parse_schema
@@ -170,7 +169,7 @@ def translator() -> Translator:
 
 def translated(translator: Translator, text: str) -> Typed:
     """Translate one Spark expression."""
-    return translator.translate(sqlglot.parse_one(plain_expression(text), dialect=SparkDialect))
+    return translator.translate(read_sql(plain_expression(text)))
 
 
 def in_duckdb(value: Typed) -> list[Any]:

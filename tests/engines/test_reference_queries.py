@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
-import sqlglot
 from pyspark.errors import AnalysisException
 
 from mergecheck.harness.compare.cell_identity import row_identity
@@ -14,7 +14,8 @@ from mergecheck.harness.spark.session import start_session
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.queries.source_query import source_relation
-from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.syntax.dialect import read_sql
+from mergecheck.reference.syntax.merge_text import plain_expression
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
@@ -38,7 +39,152 @@ TABLES: dict[str, tuple[Schema, tuple[Row, ...]]] = {
     ),
 }
 
+TABLES["events"] = (
+    parse_schema(
+        "id INT, seq INT, kind STRING, amount DECIMAL(10,2), small TINYINT, tags ARRAY<STRING>, "
+        "attrs MAP<STRING, INT>, st STRUCT<a: INT, b: STRUCT<c: STRING>>"
+    ),
+    (
+        (1, 1, "view", Decimal("1.10"), 1, ("a", "b"), (("k", 1), ("l", None)), (1, ("x",))),
+        (1, 2, None, Decimal("-2.25"), 2, (), (), (None, ("z",))),
+        (1, 3, "buy", None, None, None, None, (1, (None,))),
+        (2, 4, "ü", Decimal("99999999.99"), 127, (None, "a"), (("é", 7),), (1, None)),
+        (2, 5, "", Decimal("0.00"), -128, ("c",), (), None),
+        (None, 6, "view", Decimal("0.01"), 5, ("",), (("k", 3),), (-5, ("y",))),
+        (None, None, "view", Decimal("3.33"), None, ("a", "a"), None, (None, None)),
+    ),
+)
+
 QUERIES = [
+    # EXISTS and IN with a query
+    "SELECT * FROM events e WHERE EXISTS (SELECT 1 FROM target t WHERE t.key = e.id)",
+    "SELECT * FROM events e WHERE NOT EXISTS (SELECT * FROM target t WHERE t.key = e.id AND t.v IS NULL)",
+    "SELECT * FROM events e WHERE NOT EXISTS (SELECT 1 FROM events b WHERE b.id <=> e.id AND b.seq > e.seq)",
+    "SELECT seq FROM events WHERE EXISTS (SELECT key FROM target WHERE key = 2) AND id = 1",
+    "SELECT seq FROM events WHERE EXISTS (SELECT key FROM target WHERE key = 99)",
+    "SELECT seq FROM events WHERE NOT EXISTS (SELECT max(key) FROM target WHERE key = 99)",
+    "SELECT seq FROM events WHERE id IN (SELECT key FROM source)",
+    "SELECT seq FROM events WHERE id NOT IN (SELECT key FROM source)",
+    "SELECT seq FROM events WHERE id NOT IN (SELECT key FROM source WHERE key IS NOT NULL)",
+    "SELECT seq FROM events WHERE id NOT IN (SELECT key FROM source WHERE FALSE)",
+    "SELECT seq FROM events WHERE seq > 1 AND NOT (id IN (SELECT key FROM target)) AND kind IS NOT NULL",
+    "SELECT seq FROM events WHERE (id, seq) IN (SELECT id, max(seq) FROM events GROUP BY id)",
+    "SELECT seq FROM events WHERE (id, kind) NOT IN (SELECT key, v FROM target)",
+    "SELECT seq FROM events WHERE (id, kind) NOT IN (SELECT key, v FROM target WHERE v IS NOT NULL)",
+    "SELECT seq FROM events WHERE small IN (SELECT n FROM source)",
+    "SELECT seq FROM events e WHERE seq IN (SELECT b.small FROM events b WHERE b.id = e.id)",
+    "SELECT seq FROM events e WHERE seq NOT IN (SELECT seq FROM events b WHERE b.id = e.id AND b.kind = e.kind)",
+    "SELECT seq FROM events e WHERE EXISTS (SELECT 1 FROM target t JOIN source s ON t.key = s.key WHERE s.key = id)",
+    (
+        "SELECT seq FROM events e WHERE EXISTS (SELECT 1 FROM target t WHERE t.key = e.id AND EXISTS (SELECT "
+        "1 FROM source s WHERE s.key = t.key AND s.n > 8))"
+    ),
+    "SELECT seq FROM events WHERE seq IN (SELECT seq FROM events WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 2)",
+    # QUALIFY, named windows, frames
+    "SELECT * FROM events QUALIFY row_number() OVER (PARTITION BY id ORDER BY seq DESC) = 1",
+    "SELECT seq, row_number() OVER (PARTITION BY id ORDER BY seq) AS rn FROM events WHERE seq > 1 QUALIFY rn = 1",
+    "SELECT seq, row_number() OVER (PARTITION BY id ORDER BY seq) AS rn FROM events QUALIFY rn = 1 AND kind IS NULL",
+    "SELECT seq FROM events QUALIFY count(*) OVER (PARTITION BY id) > 2",
+    "SELECT seq AS id, id AS n FROM events QUALIFY max(seq) OVER (PARTITION BY kind) = seq",
+    "SELECT DISTINCT kind FROM events QUALIFY dense_rank() OVER (ORDER BY kind) < 3",
+    "SELECT seq, row_number() OVER w AS rn, lead(kind) OVER w AS k FROM events WINDOW w AS (ORDER BY seq)",
+    (
+        "SELECT seq, rank() OVER a AS r, sum(small) OVER b AS t FROM events WINDOW a AS (ORDER BY id), b AS "
+        "(PARTITION BY id)"
+    ),
+    "SELECT seq FROM events WINDOW w AS (PARTITION BY id ORDER BY seq DESC) QUALIFY row_number() OVER w = 1",
+    "SELECT seq, sum(small) OVER (ORDER BY seq) AS t, count(kind) OVER (ORDER BY id) AS c FROM events",
+    "SELECT seq, sum(amount) OVER (PARTITION BY id) AS t, max(kind) OVER (PARTITION BY id) AS k FROM events",
+    "SELECT seq, sum(seq) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS t FROM events",
+    "SELECT seq, sum(seq) OVER (ORDER BY seq DESC ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS t FROM events",
+    "SELECT seq, min(kind) OVER (ORDER BY seq ROWS 2 PRECEDING) AS k, count(*) OVER () AS n FROM events",
+    (
+        "SELECT seq, first_value(kind) OVER (PARTITION BY id ORDER BY seq) AS f, last_value(kind) OVER "
+        "(PARTITION BY id ORDER BY seq) AS l FROM events"
+    ),
+    (
+        "SELECT seq, last_value(kind) OVER (PARTITION BY id ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND "
+        "UNBOUNDED FOLLOWING) AS l FROM events"
+    ),
+    "SELECT seq, first_value(kind, true) OVER (PARTITION BY id ORDER BY seq DESC) AS f FROM events",
+    "SELECT seq, last(kind) IGNORE NULLS OVER (ORDER BY seq) AS f, first(small) OVER (ORDER BY seq) AS g FROM events",
+    (
+        "SELECT seq, ntile(3) OVER (ORDER BY seq) AS n, percent_rank() OVER (ORDER BY id) AS p, cume_dist() "
+        "OVER (ORDER BY id) AS c FROM events"
+    ),
+    (
+        "SELECT seq, min(amount) OVER (PARTITION BY id ORDER BY seq RANGE BETWEEN UNBOUNDED PRECEDING AND "
+        "CURRENT ROW) AS m FROM events"
+    ),
+    # GROUP BY ALL and an alias
+    "SELECT id, max(seq) AS m FROM events GROUP BY ALL",
+    "SELECT id, kind FROM events GROUP BY ALL",
+    "SELECT max(seq) AS m FROM events WHERE FALSE GROUP BY ALL",
+    "SELECT coalesce(id, 0) AS k, id, count(*) + 1 AS n FROM events GROUP BY ALL",
+    "SELECT coalesce(id, -1) AS k, count(*) AS n FROM events GROUP BY k",
+    "SELECT seq % 2 AS kind, kind AS k, count(*) AS n FROM events GROUP BY kind, k, seq % 2",
+    "SELECT upper(kind) AS u, count(DISTINCT id) AS n FROM events WHERE kind <> 'ü' GROUP BY u HAVING count(*) > 1",
+    # ORDER BY and LIMIT
+    "SELECT seq, kind FROM events ORDER BY seq LIMIT 3",
+    "SELECT seq, kind FROM events ORDER BY seq DESC LIMIT 2 OFFSET 1",
+    "SELECT seq FROM events ORDER BY seq NULLS LAST LIMIT 2",
+    "SELECT seq FROM events ORDER BY 1 DESC NULLS FIRST LIMIT 2",
+    "SELECT seq AS s FROM events ORDER BY s DESC, id LIMIT 4",
+    "SELECT kind FROM events WHERE seq IS NOT NULL ORDER BY id DESC, seq LIMIT 4",
+    "SELECT -seq AS seq FROM events ORDER BY seq LIMIT 2",
+    "SELECT seq FROM events ORDER BY id LIMIT 2",
+    "SELECT seq FROM events ORDER BY id",
+    "SELECT seq FROM events LIMIT 100",
+    "SELECT seq FROM events LIMIT 0",
+    "SELECT seq FROM events ORDER BY seq OFFSET 5",
+    "SELECT id, max(seq) AS m FROM events GROUP BY id ORDER BY max(seq) DESC LIMIT 1",
+    "SELECT id, max(seq) AS m FROM events GROUP BY id ORDER BY m LIMIT 1",
+    "SELECT DISTINCT kind FROM events ORDER BY kind LIMIT 2",
+    "SELECT q.seq FROM (SELECT * FROM events ORDER BY seq DESC LIMIT 1) q JOIN target t ON q.id = t.key",
+    # aggregates
+    "SELECT id, max_by(kind, seq) AS k, min_by(kind, seq) AS m FROM events GROUP BY id",
+    "SELECT id, max_by(st, seq) AS k, min_by(tags, seq) AS m FROM events GROUP BY id",
+    "SELECT max_by(seq, st) AS k, min_by(seq, struct(id, seq)) AS m FROM events WHERE st IS NOT NULL AND seq <> 3",
+    "SELECT max_by(kind, seq) AS k FROM events WHERE seq IS NULL",
+    "SELECT max_by(kind, seq) AS k FROM events WHERE FALSE",
+    "SELECT id, max(st) AS hi, min(st) AS lo FROM events GROUP BY id",
+    "SELECT max(struct(seq, kind)) AS hi, min(struct(kind, seq)) AS lo FROM events",
+    "SELECT max(struct(st, seq)) AS hi, min(struct(st, seq)) AS lo FROM events",
+    "SELECT id, max(struct(seq, st)).st.b.c AS c FROM events GROUP BY id",
+    "SELECT id, avg(seq) AS s, avg(amount) AS a, avg(small) AS t FROM events GROUP BY id",
+    "SELECT avg(seq) AS s, avg(amount) AS a FROM events WHERE FALSE",
+    "SELECT id, count_if(seq > 1) AS n, bool_or(kind = 'view') AS o, bool_and(seq > 0) AS e FROM events GROUP BY id",
+    (
+        "SELECT id, sort_array(collect_set(kind)) AS k, sort_array(collect_list(small), false) AS s FROM "
+        "events GROUP BY id"
+    ),
+    "SELECT sort_array(collect_list(kind)) AS k, size(collect_set(id)) AS n FROM events",
+    "SELECT collect_set(kind) AS k FROM events WHERE kind IS NULL",
+    "SELECT id, any_value(id) AS a, first(id) AS f, last(id) AS l FROM events GROUP BY id",
+    "SELECT first(kind, true) AS f, last(kind) IGNORE NULLS AS l FROM events WHERE coalesce(kind, 'view') = 'view'",
+    # generators
+    "SELECT seq, tag FROM events LATERAL VIEW explode(tags) x AS tag",
+    "SELECT seq, x.tag, pos FROM events LATERAL VIEW OUTER posexplode(tags) x AS pos, tag",
+    "SELECT * FROM events LATERAL VIEW explode(tags) x",
+    "SELECT seq, name, val FROM events LATERAL VIEW explode(attrs) a AS name, val WHERE val > 1 OR name = 'l'",
+    "SELECT seq, key, value FROM events LATERAL VIEW OUTER explode(attrs) a",
+    "SELECT seq, tag, n FROM events LATERAL VIEW explode(tags) x AS tag LATERAL VIEW explode(attrs) y AS n, v",
+    "SELECT tag, count(*) AS n FROM events LATERAL VIEW explode(tags) x AS tag GROUP BY tag",
+    "SELECT seq, explode(tags) AS tag FROM events",
+    "SELECT explode_outer(tags) AS tag, seq FROM events WHERE seq < 4",
+    "SELECT seq, explode(tags) FROM events",
+    "SELECT seq, explode(attrs) AS (k, v) FROM events",
+    "SELECT seq, posexplode(tags) FROM events",
+    "SELECT seq, posexplode_outer(tags) AS (p, t) FROM events",
+    "SELECT Key, inline(arr) FROM source",
+    "SELECT Key, e.x FROM source LATERAL VIEW explode(arr) z AS e",
+    "SELECT DISTINCT explode(tags) AS tag FROM events",
+    # division of decimals
+    (
+        "SELECT amount / 3 AS a, amount / amount AS b, amount / seq AS c, 1 / (amount + 0.001) AS d FROM "
+        "events WHERE amount <> 0"
+    ),
+    "SELECT id, sum(amount) / count(*) AS a, sum(amount) / 7 AS b FROM events GROUP BY id",
     "SELECT key, rank() OVER (PARTITION BY v ORDER BY key) AS r, dense_rank() OVER (ORDER BY key DESC) d FROM target",
     "SELECT *, row_number() OVER (PARTITION BY key ORDER BY n DESC) AS rn FROM source",
     "SELECT n FROM (SELECT *, row_number() OVER (PARTITION BY key ORDER BY n) AS rn FROM source) q WHERE rn = 1",
@@ -93,13 +239,28 @@ REJECTED = [
     "SELECT key AS a FROM source WHERE a = 1",
     "SELECT st.z FROM source",
     "SELECT n.z FROM source",
+    (
+        "SELECT seq FROM events e WHERE EXISTS (SELECT 1 FROM target t WHERE EXISTS (SELECT 1 FROM source s "
+        "WHERE s.n > e.seq))"
+    ),
 ]
 
 UNSUPPORTED = [
     "SELECT key FROM source LIMIT 1",
-    "SELECT key FROM source ORDER BY key LIMIT 1",
+    "SELECT seq FROM events ORDER BY id LIMIT 1",
+    "SELECT id, max_by(kind, id) AS k FROM events GROUP BY id",
+    "SELECT id, first(kind) AS k FROM events GROUP BY id",
+    "SELECT collect_list(kind) AS k FROM events",
+    "SELECT last_value(kind) OVER (ORDER BY id) AS k FROM events",
+    "SELECT sum(seq) OVER (ORDER BY id ROWS 1 PRECEDING) AS k FROM events",
+    "SELECT seq FROM events WHERE id IN (SELECT key FROM target) OR id IS NULL",
+    "SELECT seq FROM events QUALIFY seq = 1",
+    "SELECT seq, kind AS seq FROM events ORDER BY seq LIMIT 1",
+    "SELECT 1 AS one, max(seq) AS m FROM events GROUP BY ALL",
+    "SELECT id + max(seq) AS m FROM events GROUP BY ALL",
+    "SELECT explode(tags) AS a, explode(tags) AS b FROM events",
+    "SELECT row_number() OVER nowhere AS r FROM events",
     "SELECT key AS a, a + 1 AS b FROM source",
-    "SELECT explode(arr) AS e FROM source",
     "SELECT row_number() OVER (ORDER BY key) AS r FROM source",
     "SELECT DISTINCT CAST(key AS DOUBLE) AS d FROM source",
     "SELECT * FROM source JOIN target USING (key)",
@@ -109,12 +270,10 @@ UNSUPPORTED = [
     "SELECT * EXCEPT (nope) FROM source",
     "SELECT key, (SELECT v FROM target) AS m FROM source",
     "SELECT key, (SELECT v FROM target t WHERE t.key = s.key) AS m FROM source s",
-    "SELECT sum(n) OVER (ORDER BY key) AS t FROM source",
     "SELECT lag(n) OVER (ORDER BY arr) AS t FROM source",
     "SELECT 1",
     "SELECT _metadata FROM source",
     "SELECT key FROM source TABLESAMPLE (1 ROWS)",
-    "SELECT key FROM source WHERE key IN (SELECT key FROM target)",
     "SELECT id FROM range(5)",
 ]
 
@@ -132,7 +291,7 @@ def evaluated(text: str) -> tuple[Schema, tuple[Row, ...]]:
     """Evaluate a query with the reference."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
-    tree = sqlglot.parse_one(text, dialect=SparkDialect)
+    tree = read_sql(plain_expression(f"({text})")).this
     found = source_relation(tree, TABLES, connection, case_sensitive=False)
     return found.schema, found.rows
 

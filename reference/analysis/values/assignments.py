@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.errors import RejectedError
@@ -96,7 +95,7 @@ def check_update(lefts: Sequence[Left], schema: Schema, *, case_sensitive: bool)
             text = f"Updating IDENTITY columns is not supported: {column.name}."
             raise RejectedError("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED", text)
     paths = [tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in lefts]
-    known = [_folded(name, case_sensitive=case_sensitive) for name in schema.names]
+    known = dict.fromkeys(_folded(name, case_sensitive=case_sensitive) for name in schema.names)
     for path in paths:
         if path[0] not in known:
             text = f"SET column {path[0]} not found given columns: [{', '.join(known)}]."
@@ -112,10 +111,17 @@ def first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:
     Args:
         paths: without qualifiers, and folded by the session's case rule.
     """
-    for left, right in combinations(paths, 2):
-        shorter = min(len(left), len(right))
-        if left[:shorter] == right[:shorter]:
-            return left, right
+    equal: dict[Path, list[int]] = {}
+    beginning: dict[Path, list[int]] = {}  # by each of their beginnings, the whole path included
+    for number, path in enumerate(paths):
+        equal.setdefault(path, []).append(number)
+        for length in range(1, len(path) + 1):
+            beginning.setdefault(path[:length], []).append(number)
+    for number, path in enumerate(paths):
+        longer = [other for other in beginning[path] if other != number]
+        shorter = [other for length in range(1, len(path)) for other in equal.get(path[:length], ())]
+        if longer or shorter:
+            return path, paths[min(longer + shorter)]
     return None
 
 

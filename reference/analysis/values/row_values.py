@@ -39,9 +39,9 @@ class RowValues:
     def updated(self, assigned: Sequence[Assigned]) -> tuple[Typed, ...]:
         """Give the new row of an UPDATE; a column that is not assigned keeps its value (R-211)."""
         values: list[Typed | None] = []
-        assigned = [leaf for one in assigned for leaf in self._leaves(one)]
+        by_column = self._by_column([leaf for one in assigned for leaf in self._leaves(one)])
         for index, (column, old) in enumerate(zip(self.schema.columns, self.old, strict=True)):
-            here = [(a.path[1:], a) for a in assigned if self._same(a.path[0], column.name)]
+            here = [(a.path[1:], a) for a in by_column.get(self._folded(column.name), ())]
             if not here and index >= self.num_old and not self.aligner.preserve_null_structs:
                 values.append(Typed(sql=_of_nulls(column.type), type=column.type))
                 continue
@@ -52,10 +52,11 @@ class RowValues:
     def inserted(self, assigned: Sequence[Assigned]) -> tuple[Typed, ...]:
         """Give the row of an INSERT; a column that is not listed takes its default, else NULL (R-220)."""
         values: list[Typed | None] = []
+        by_column = self._by_column(assigned)
         for column in self.schema.columns:
-            given = next((a.value for a in assigned if self._same(a.path[0], column.name)), None)
+            given = by_column.get(self._folded(column.name))
             if given is not None:
-                values.append(self.aligner.align(given, column.type))
+                values.append(self.aligner.align(given[0].value, column.type))
             elif column.generated is not None:
                 values.append(None)
             elif column.identity is not None:
@@ -109,8 +110,17 @@ class RowValues:
             fields.append(f"{identifier(inner.name)} := {part}")
         return f"struct_pack({', '.join(fields)})"
 
+    def _by_column(self, assigned: Sequence[Assigned]) -> dict[str, list[Assigned]]:
+        found: dict[str, list[Assigned]] = {}
+        for one in assigned:
+            found.setdefault(self._folded(one.path[0]), []).append(one)
+        return found
+
+    def _folded(self, name: str) -> str:
+        return name if self.case_sensitive else name.lower()
+
     def _same(self, left: str, right: str) -> bool:
-        return left == right if self.case_sensitive else left.lower() == right.lower()
+        return self._folded(left) == self._folded(right)
 
 
 def _of_nulls(data_type: DataType) -> str:
