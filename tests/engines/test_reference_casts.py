@@ -119,8 +119,8 @@ def by_spark(spark: SparkSession, literal: str, target: str, identify: Identify)
 def all_by_spark(
     spark: SparkSession, given: list[str], target: str, failure: Failure, identify: Identify
 ) -> list[object]:
-    """Cast many values in one query; under ANSI a failure is NULL here."""
-    word = "TRY_CAST" if failure is Failure.ERROR else "CAST"
+    """Cast many values in one query; but for LEGACY a failure is NULL here."""
+    word = "CAST" if failure is Failure.LEGACY else "TRY_CAST"
     if not given:
         return []
     columns = ", ".join(f"{word}({literal} AS {target}) AS v{i}" for i, literal in enumerate(given))
@@ -158,7 +158,7 @@ def test_casts_mean_the_same(
     source: str, target: str, failure: Failure, spark: SparkSession, connection: duckdb.DuckDBPyConnection
 ) -> None:
     """A cast gives Spark's value or Spark's error class; the reference may say that it does not know."""
-    spark.conf.set("spark.sql.ansi.enabled", str(failure is Failure.ERROR).lower())
+    spark.conf.set("spark.sql.ansi.enabled", str(failure is not Failure.LEGACY).lower())
     schema = Schema((Field("v", _type(target)),))
 
     def identify(row: Row) -> object:
