@@ -309,10 +309,13 @@ def cases_for(
         focus |= {strategies.Feature.LARGE_TABLES.value}
     if both := sorted(focus & (features_off | engine.capabilities.features_off | of_tables)):
         raise UserInputError(f"feature {both[0]!r} is left out for engine {engine.name!r}, so no run can focus on it")
-    percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
+    asks_spark = _asks_spark(engine, expressions)
+    percent = _FUNCTION_CALLS_PERCENT if asks_spark else 0
     off = frozenset(known[name] for name in engine.capabilities.features_off | features_off)
     tables = frozenset(strategies.TABLE_FEATURES) - off if engine.capabilities.table_features else frozenset()
     profile = replace(strategies.FULL_PROFILE, function_calls_percent=percent, table_features=tables)
+    if asks_spark:
+        profile = replace(profile, source_forms=frozenset(strategies.SOURCE_FORMS))
     profile = profile.without(*sorted(off, key=lambda feature: feature.value))
     profile = profile.favouring(*(known[name] for name in sorted(focus)))
     if boundary is not None:

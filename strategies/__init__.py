@@ -9,7 +9,7 @@ from __future__ import annotations
 from mergecheck.strategies.drawn_case import DrawnCase, cases, drawn_cases
 from mergecheck.strategies.engine_settings import with_settings
 from mergecheck.strategies.expression.conditions import conditions
-from mergecheck.strategies.features import ALWAYS_ON, TABLE_FEATURES, Feature
+from mergecheck.strategies.features import ALWAYS_ON, SOURCE_FORMS, SPARK_FORMS, TABLE_FEATURES, Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, FULL_PROFILE, Profile, feature_sets
 from mergecheck.strategies.statement.merges import merges, statements
 from mergecheck.strategies.stream import Stream, sample, samples, shrink
@@ -21,6 +21,8 @@ __all__ = [
     "ALWAYS_ON",
     "DEFAULT_PROFILE",
     "FULL_PROFILE",
+    "SOURCE_FORMS",
+    "SPARK_FORMS",
     "TABLE_FEATURES",
     "DrawnCase",
     "Feature",

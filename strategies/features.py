@@ -144,6 +144,17 @@ class Feature(Enum):
     IDENTITY_COLUMNS = "identity-columns", 30
     COLUMN_INVARIANTS = "column-invariants", 20
     TEXT_LENGTHS = "text-lengths", 75
+    # queries in place of a source that is a table, see SOURCE_FORMS
+    SOURCE_WINDOWS = "source-windows", 8
+    SOURCE_GROUPS = "source-groups", 5
+    SOURCE_JOINS = "source-joins", 5
+    SOURCE_READS_TARGET = "source-reads-target", 7
+    SOURCE_WITH = "source-with", 7
+    SOURCE_QUALIFY = "source-qualify", 3
+    SOURCE_TOTALS = "source-running-totals", 3
+    SOURCE_SUBQUERIES = "source-subqueries", 5
+    SOURCE_EXPLODES = "source-explodes", 3
+    SOURCE_LIMIT = "source-order-limit", 3
 
 
 ALWAYS_ON = (Feature.NARROW_INTEGERS, Feature.TEXT_PARTITIONS, Feature.LISTED_GENERATED)
@@ -156,6 +167,17 @@ TABLE_FEATURES = (
 )
 """Drawn after everything else, in this order, and only for profiles that name them: few engines know them all."""
 
+SPARK_FORMS = (
+    *(Feature.SOURCE_QUALIFY, Feature.SOURCE_TOTALS, Feature.SOURCE_SUBQUERIES, Feature.SOURCE_EXPLODES),
+    Feature.SOURCE_LIMIT,
+)
+"""Queries that the reference has no translation for: for profiles of runs that ask Spark for their rows."""
+
+SOURCE_FORMS = (
+    *(Feature.SOURCE_WINDOWS, Feature.SOURCE_GROUPS, Feature.SOURCE_JOINS, Feature.SOURCE_READS_TARGET),
+    *(Feature.SOURCE_WITH, *SPARK_FORMS),
+)
+"""Drawn last of all, in this order, and only for profiles that name them."""
 
 _F = Feature
 NEEDS = MappingProxyType(

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.combinations import RARELY_TOGETHER
-from mergecheck.strategies.features import ALWAYS_ON, CLAUSE_FEATURES, CONFLICTS, NEEDS, TABLE_FEATURES, Feature
+from mergecheck.strategies.features import (
+    ALWAYS_ON,
+    CLAUSE_FEATURES,
+    CONFLICTS,
+    NEEDS,
+    SOURCE_FORMS,
+    SPARK_FORMS,
+    TABLE_FEATURES,
+    Feature,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +45,7 @@ class Profile:
         combinations_percent: how many of a hundred cases have features that are ``RARELY_TOGETHER``; more of them are
             refused than of others.
         table_features: those of ``TABLE_FEATURES`` that a case may use.
+        source_forms: those of ``SOURCE_FORMS`` that a case may use.
         boundary: large tables have this number of rows, or one row more or less; None for the sizes of batches that
             engines are known to have.
     """
@@ -48,6 +58,7 @@ class Profile:
     function_calls_percent: float = 0
     combinations_percent: float = 0
     table_features: frozenset[Feature] = frozenset()
+    source_forms: frozenset[Feature] = frozenset()
     boundary: int | None = None
 
     def __post_init__(self) -> None:
@@ -75,8 +86,12 @@ class Profile:
 
 
 DEFAULT_PROFILE = Profile()
-FULL_PROFILE = Profile(combinations_percent=42, table_features=frozenset(TABLE_FEATURES))
-"""What a fuzz run draws for an engine that takes every feature, but calls of functions that only Spark can evaluate."""
+FULL_PROFILE = Profile(
+    combinations_percent=42,
+    table_features=frozenset(TABLE_FEATURES),
+    source_forms=frozenset(SOURCE_FORMS) - frozenset(SPARK_FORMS),
+)
+"""What a fuzz run draws for an engine that takes every feature, but functions and queries that only Spark evaluates."""
 
 
 @st.composite
@@ -88,7 +103,7 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     """
     density = draw(_DENSITIES)
     # drawn for disabled features too, so that disabling a feature changes no other one
-    drawn_here = [feature for feature in Feature if feature not in (*ALWAYS_ON, *TABLE_FEATURES)]
+    drawn_here = [feature for feature in Feature if feature not in (*ALWAYS_ON, *TABLE_FEATURES, *SOURCE_FORMS)]
     enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density))}
     enabled = _brought_together(draw, enabled, profile)
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}

@@ -28,6 +28,20 @@ if TYPE_CHECKING:
     from mergecheck.strategies.statement.merges import DrawnMerge
 
 _BATCH = 8_192
+_WRITTEN = {
+    "window": " OVER (",
+    "qualify": " QUALIFY ",
+    "group": " GROUP BY ",
+    "join": " JOIN ",
+    "reads-target": " target ",
+    "exists": "EXISTS (",
+    "in": " IN (SELECT ",
+    "explode": " explode(",
+    "limit": " LIMIT ",
+    "with": "WITH ",
+    "from-first": "FROM (",
+}
+"""What tells the forms of ``written_sources`` in the text of a query."""
 
 
 def content_labels(merge: DrawnMerge) -> Iterator[str]:
@@ -41,6 +55,10 @@ def content_labels(merge: DrawnMerge) -> Iterator[str]:
         yield f"query:{_query_form(text, over_target=merge.schemas.self_merge)}"
         if merge.schemas.self_merge:
             yield "query:over-target"
+    elif merge.statement.source_query is not None:
+        text = merge.statement.source_query
+        yield "source:query"
+        yield from those_that_hold({f"query:{name}": word in text for name, word in _WRITTEN.items()})
 
 
 def _query_form(text: str, *, over_target: bool) -> str:
