@@ -315,7 +315,7 @@ def cases_for(
     tables = frozenset(strategies.TABLE_FEATURES) - off if engine.capabilities.table_features else frozenset()
     profile = replace(strategies.FULL_PROFILE, function_calls_percent=percent, table_features=tables)
     if asks_spark:
-        profile = replace(profile, source_forms=frozenset(strategies.SOURCE_FORMS))
+        profile = replace(profile, written_forms=frozenset(strategies.WRITTEN_FORMS))
     profile = profile.without(*sorted(off, key=lambda feature: feature.value))
     profile = profile.favouring(*(known[name] for name in sorted(focus)))
     if boundary is not None:

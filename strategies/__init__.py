@@ -9,7 +9,7 @@ from __future__ import annotations
 from mergecheck.strategies.drawn_case import DrawnCase, cases, drawn_cases
 from mergecheck.strategies.engine_settings import with_settings
 from mergecheck.strategies.expression.conditions import conditions
-from mergecheck.strategies.features import ALWAYS_ON, SOURCE_FORMS, SPARK_FORMS, TABLE_FEATURES, Feature
+from mergecheck.strategies.features import ALWAYS_ON, SOURCE_FORMS, SPARK_FORMS, TABLE_FEATURES, WRITTEN_FORMS, Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, FULL_PROFILE, Profile, feature_sets
 from mergecheck.strategies.statement.merges import merges, statements
 from mergecheck.strategies.stream import Stream, sample, samples, shrink
@@ -24,6 +24,7 @@ __all__ = [
     "SOURCE_FORMS",
     "SPARK_FORMS",
     "TABLE_FEATURES",
+    "WRITTEN_FORMS",
     "DrawnCase",
     "Feature",
     "Profile",

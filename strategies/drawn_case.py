@@ -26,6 +26,7 @@ from mergecheck.strategies.statement.large_tables import draw_large_tables
 from mergecheck.strategies.statement.merges import DrawnMerge, draw_merge
 from mergecheck.strategies.statement.unusual import draw_timestamp_ntz, draw_twins, draw_void
 from mergecheck.strategies.statement.written_sources import draw_written_source
+from mergecheck.strategies.statement.written_values import draw_written_values
 from mergecheck.strategies.syntax.columns import table_schema, target_schema
 from mergecheck.strategies.syntax.spark_sql import statement_text
 from mergecheck.strategies.table.constraints import with_strict_fields
@@ -124,6 +125,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
     if breaks is None:
         source, statement = draw_written_source(draw, profile, merge, target, source)
         merge = replace(merge, statement=statement)
+        target, statement = draw_written_values(draw, profile, merge.schemas, target, statement)
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)
 

@@ -144,7 +144,7 @@ class Feature(Enum):
     IDENTITY_COLUMNS = "identity-columns", 30
     COLUMN_INVARIANTS = "column-invariants", 20
     TEXT_LENGTHS = "text-lengths", 75
-    # queries in place of a source that is a table, see SOURCE_FORMS
+    # what people write, see WRITTEN_FORMS
     SOURCE_WINDOWS = "source-windows", 8
     SOURCE_GROUPS = "source-groups", 5
     SOURCE_JOINS = "source-joins", 5
@@ -155,6 +155,9 @@ class Feature(Enum):
     SOURCE_SUBQUERIES = "source-subqueries", 5
     SOURCE_EXPLODES = "source-explodes", 3
     SOURCE_LIMIT = "source-order-limit", 3
+    TEXT_OPERANDS = "texts-beside-other-types", 8
+    RANDOM_VALUES = "random-values", 4
+    TIME_DEFAULTS = "defaults-of-the-time", 4
 
 
 ALWAYS_ON = (Feature.NARROW_INTEGERS, Feature.TEXT_PARTITIONS, Feature.LISTED_GENERATED)
@@ -177,6 +180,9 @@ SOURCE_FORMS = (
     *(Feature.SOURCE_WINDOWS, Feature.SOURCE_GROUPS, Feature.SOURCE_JOINS, Feature.SOURCE_READS_TARGET),
     *(Feature.SOURCE_WITH, *SPARK_FORMS),
 )
+"""Queries in place of a source that is a table."""
+
+WRITTEN_FORMS = (*SOURCE_FORMS, Feature.TEXT_OPERANDS, Feature.RANDOM_VALUES, Feature.TIME_DEFAULTS)
 """Drawn last of all, in this order, and only for profiles that name them."""
 
 _F = Feature

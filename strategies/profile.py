@@ -15,9 +15,9 @@ from mergecheck.strategies.features import (
     CLAUSE_FEATURES,
     CONFLICTS,
     NEEDS,
-    SOURCE_FORMS,
     SPARK_FORMS,
     TABLE_FEATURES,
+    WRITTEN_FORMS,
     Feature,
 )
 
@@ -45,7 +45,7 @@ class Profile:
         combinations_percent: how many of a hundred cases have features that are ``RARELY_TOGETHER``; more of them are
             refused than of others.
         table_features: those of ``TABLE_FEATURES`` that a case may use.
-        source_forms: those of ``SOURCE_FORMS`` that a case may use.
+        written_forms: those of ``WRITTEN_FORMS`` that a case may use.
         boundary: large tables have this number of rows, or one row more or less; None for the sizes of batches that
             engines are known to have.
     """
@@ -58,7 +58,7 @@ class Profile:
     function_calls_percent: float = 0
     combinations_percent: float = 0
     table_features: frozenset[Feature] = frozenset()
-    source_forms: frozenset[Feature] = frozenset()
+    written_forms: frozenset[Feature] = frozenset()
     boundary: int | None = None
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ DEFAULT_PROFILE = Profile()
 FULL_PROFILE = Profile(
     combinations_percent=42,
     table_features=frozenset(TABLE_FEATURES),
-    source_forms=frozenset(SOURCE_FORMS) - frozenset(SPARK_FORMS),
+    written_forms=frozenset(WRITTEN_FORMS) - frozenset(SPARK_FORMS),
 )
 """What a fuzz run draws for an engine that takes every feature, but functions and queries that only Spark evaluates."""
 
@@ -103,7 +103,7 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     """
     density = draw(_DENSITIES)
     # drawn for disabled features too, so that disabling a feature changes no other one
-    drawn_here = [feature for feature in Feature if feature not in (*ALWAYS_ON, *TABLE_FEATURES, *SOURCE_FORMS)]
+    drawn_here = [feature for feature in Feature if feature not in (*ALWAYS_ON, *TABLE_FEATURES, *WRITTEN_FORMS)]
     enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density))}
     enabled = _brought_together(draw, enabled, profile)
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
@@ -127,6 +127,13 @@ def _percent(feature: Feature, profile: Profile, density: float) -> float:
     if feature in profile.disabled:
         return 0
     return profile.percent.get(feature, min(_MAX_PERCENT, feature.probability_percent * density))
+
+
+def written_percent(profile: Profile, feature: Feature) -> float:
+    """Return how many of a hundred cases may use one of ``WRITTEN_FORMS``."""
+    if feature not in profile.written_forms or feature in profile.disabled:
+        return 0
+    return profile.percent.get(feature, feature.probability_percent)
 
 
 def uses(draw: DrawFn, features: frozenset[Feature], feature: Feature, *, percent: float = 85) -> bool:

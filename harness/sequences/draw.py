@@ -49,6 +49,8 @@ _LEFT_OUT = (
     Feature.LARGE_TABLES,
     Feature.INVALID,
     Feature.COMMIT_SETTINGS,  # a second merge of one transaction does nothing
+    Feature.RANDOM_VALUES,  # the next merge reads what nobody can know
+    Feature.TIME_DEFAULTS,
     Feature.NO_STATISTICS,  # whether a file counts its rows decides what becomes of it
 )
 DELTA_SPARK = "delta-spark"

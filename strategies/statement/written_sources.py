@@ -17,6 +17,7 @@ from mergecheck.reference.types import data_types as t
 from mergecheck.reference.types.data_types import Field, Schema, quote
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import SOURCE_FORMS, SPARK_FORMS, Feature
+from mergecheck.strategies.profile import written_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,16 +98,15 @@ def draw_written_source(
         source: what the statement reads; None for the target itself.
     """
     statement = merge.statement
-    percents = {feature: _percent(feature, profile) for feature in SOURCE_FORMS}
-    drawn = [feature for feature, percent in percents.items() if chance(draw, percent)]
-    if not drawn or source is None or not _allows(merge, target, source):
+    drawn = [feature for feature in SOURCE_FORMS if chance(draw, written_percent(profile, feature))]
+    if not drawn or Feature.SUBQUERY_SOURCE in profile.disabled or source is None or not _allows(merge, target, source):
         return source, statement
     seen = _Seen(
         columns=source.schema.columns,
         rows=source.rows,
         keys=tuple((of_source, of_target) for of_target, of_source in merge.schemas.keys),
         target=target,
-        asks=not profile.source_forms.isdisjoint(SPARK_FORMS),
+        asks=not profile.written_forms.isdisjoint(SPARK_FORMS),
     )
     forms = [form for feature in drawn for form in _FORMS.get(feature, ())]
     form = draw(st.sampled_from(forms))(draw, seen) if forms else None
@@ -121,12 +121,6 @@ def draw_written_source(
     )
     aliases = statement.aliases if statement.aliases.source is not None else replace(statement.aliases, source="s")
     return source, replace(statement, source_query=text, aliases=aliases)
-
-
-def _percent(feature: Feature, profile: Profile) -> float:
-    if feature not in profile.source_forms or not profile.disabled.isdisjoint({feature, Feature.SUBQUERY_SOURCE}):
-        return 0
-    return profile.percent.get(feature, feature.probability_percent)
 
 
 def _allows(merge: DrawnMerge, target: Target, source: Source) -> bool:

@@ -20,6 +20,7 @@ _AWKWARD = (
     *("a.b", "back`tick", "Upper", "order", "select", "1st"),
     *("naïve", "列", "per%cent", "it's", "matched", "values"),
     *("camelCase", "y--1", 'dou"ble', "a/b", "CAPS", "null", "x+y", "$1"),
+    *("current_date", "user", "old", "new", "date", "value", "row", "count", "timestamp", "rank", "key", "type"),
 )
 # Names that engines give to columns of their own, except the helper columns of MERGE in Delta Lake (R-809).
 _INTERNAL = (
@@ -35,6 +36,8 @@ _ALIASES = st.sampled_from(
         Aliases(target=None, source="s"),
         Aliases(target="t", source=None, with_as=True),
         Aliases(target="target", source="source"),
+        Aliases(target="old", source="new"),
+        Aliases(target="current", source="updates", with_as=True),
     )
 )
 _OFTEN = 60

@@ -1,0 +1,82 @@
+"""Sources as people write them: the merge keeps its meaning, whatever query stands for its source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from mergecheck.reference import MergeReference
+from mergecheck.reference.outcome import Prediction, Rejection, Unsupported
+from mergecheck.strategies import FULL_PROFILE, SOURCE_FORMS, SPARK_FORMS, DrawnCase, Feature, Profile, samples, shrink
+
+REFERENCE = MergeReference()
+ALONE = tuple(each for each in SOURCE_FORMS if each not in SPARK_FORMS)
+LABELS = {
+    Feature.SOURCE_WINDOWS: {"query:window"},
+    Feature.SOURCE_GROUPS: {"query:group"},
+    Feature.SOURCE_JOINS: {"query:join"},
+    Feature.SOURCE_READS_TARGET: {"query:reads-target"},
+    Feature.SOURCE_WITH: {"query:with", "query:from-first"},
+    Feature.SOURCE_QUALIFY: {"query:qualify"},
+    Feature.SOURCE_TOTALS: {"query:window"},
+    Feature.SOURCE_SUBQUERIES: {"query:exists", "query:in"},
+    Feature.SOURCE_EXPLODES: {"query:explode"},
+    Feature.SOURCE_LIMIT: {"query:limit"},
+}
+
+
+def of(*forms: Feature) -> Profile:
+    profile = Profile(max_rows=6, max_files=2, written_forms=frozenset(forms))
+    return profile.favouring(*forms, percent=90).without(Feature.TIME_ZONE)
+
+
+def drawn(seed: int, number: int, *forms: Feature) -> tuple[DrawnCase, ...]:
+    return tuple(islice(samples(seed, profile=of(*forms)), number))
+
+
+@pytest.mark.parametrize("form", ALONE, ids=lambda form: form.value)
+def test_a_query_gives_the_rows_that_were_drawn(form: Feature) -> None:
+    """Rows that are left out, brought together or looked up add up to the source of the case without the query."""
+    written = plain = 0
+    for one, other in zip(drawn(81, 36, form), drawn(81, 36), strict=True):
+        if one.case.sql == other.case.sql:
+            plain += 1
+            continue
+        assert one.case.target == other.case.target
+        first, second = (REFERENCE.evaluate(each.case).answer for each in (one, other))
+        if isinstance(second, Unsupported):
+            continue
+        assert not isinstance(first, Unsupported), one.case.sql
+        if isinstance(second, Rejection):
+            assert isinstance(first, Rejection)
+            assert first.error_class == second.error_class
+            continue
+        assert isinstance(first, Prediction)
+        assert isinstance(second, Prediction)
+        assert Counter(map(repr, first.rows)) == Counter(map(repr, second.rows)), one.case.sql
+        written += 1
+    assert written > 6
+    assert plain > 1
+
+
+@pytest.mark.parametrize("form", SOURCE_FORMS, ids=lambda form: form.value)
+def test_every_form_is_drawn(form: Feature) -> None:
+    found = frozenset[str]().union(*(each.features for each in drawn(82, 30, form)))
+    assert LABELS[form] <= found
+
+
+def test_no_form_is_drawn_without_queries() -> None:
+    """An engine that takes no query as a source takes none of these either."""
+    profile = replace(FULL_PROFILE, written_forms=frozenset(SOURCE_FORMS)).without(Feature.SUBQUERY_SOURCE)
+    for each in islice(samples(83, profile=profile), 60):
+        query = each.merge.statement.source_query
+        assert query is None or each.merge.schemas.self_merge
+
+
+def test_a_source_shrinks_to_a_table() -> None:
+    profile = of(Feature.SOURCE_WINDOWS)
+    number = next(n for n, each in enumerate(samples(84, profile=profile)) if "query:window" in each.features)
+    assert "SELECT" not in shrink(84, number, lambda _: True, profile=profile).case.sql
