@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _BESIDE_TEXTS = (t.INT, t.BIGINT, t.DATE)
 _TEXT_PERCENT = 60
+_MOST_ROWS = 100
 _RANDOM: dict[t.DataType, tuple[str, ...]] = {t.STRING: ("uuid()",), t.DOUBLE: ("rand()", "random()")}
 _CLOCKS: dict[t.DataType, tuple[str, ...]] = {
     t.TIMESTAMP: ("current_timestamp()", "now()"),
@@ -41,7 +42,8 @@ def draw_written_values(
 ) -> tuple[Target, Statement]:
     """Draw other words for some values of a statement, and defaults of the target; shrinks to both as they are."""
     drawn = {feature for feature in _IN_ORDER if chance(draw, written_percent(profile, feature))}
-    if Feature.TEXT_OPERANDS in drawn:
+    # a text may be no number, so that the reference compares each row with each
+    if Feature.TEXT_OPERANDS in drawn and len(target.rows) <= _MOST_ROWS:
         statement = replace(statement, condition=_beside_texts(draw, schemas, statement.condition))
         for place, clause in enumerate(statement.clauses):
             if clause.condition is not None:
@@ -49,7 +51,7 @@ def draw_written_values(
                 statement = statement.with_clause(place, told)
     if Feature.RANDOM_VALUES in drawn:
         statement = _with_random_value(draw, target, statement)
-    if Feature.TIME_DEFAULTS in drawn:
+    if Feature.TIME_DEFAULTS in drawn and Feature.COLUMN_DEFAULTS not in profile.disabled:
         target = _with_time_default(draw, target)
     return target, statement
 

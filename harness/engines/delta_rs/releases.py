@@ -15,6 +15,7 @@ _NEVER = frozenset(
         "generated-columns",
         "nested-updates",
         "case-sensitive-session",
+        "random-values",
         "duplicate-source-names",
         "schemas-without-columns-or-types",
         "invalid-statements",

@@ -83,6 +83,8 @@ class DuckDbEngine:
                 "strict-store-assignment",
                 "not-null-fields",
                 "values-for-generated-columns",
+                "random-values",
+                "defaults-of-the-time",
             }
         ),
         conf_domain=CONF_DOMAIN,

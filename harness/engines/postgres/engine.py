@@ -72,7 +72,7 @@ class PostgresEngine:
                 *("schemas-without-columns-or-types", "case-sensitive-session", "duplicate-source-names"),
                 *("append-only-target", "strict-store-assignment", "legacy-store-assignment"),
                 *("nested-types", "nested-updates", "not-null-fields", "generated-columns", "subquery-source"),
-                *("statement-time", "time-zone"),
+                *("statement-time", "time-zone", "random-values", "defaults-of-the-time"),
             }
         ),
     )
