@@ -156,7 +156,7 @@ class Feature(Enum):
     SOURCE_EXPLODES = "source-explodes", 3
     SOURCE_LIMIT = "source-order-limit", 3
     TEXT_OPERANDS = "texts-beside-other-types", 8
-    RANDOM_VALUES = "random-values", 4
+    RANDOM_VALUES = "random-values", 10
     TIME_DEFAULTS = "defaults-of-the-time", 4
 
 

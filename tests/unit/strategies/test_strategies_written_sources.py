@@ -1,4 +1,4 @@
-"""Sources as people write them: the merge keeps its meaning, whatever query stands for its source."""
+"""What people write: the merge keeps its meaning, whatever query stands for its source, and however values are told."""
 
 from __future__ import annotations
 
@@ -80,3 +80,31 @@ def test_a_source_shrinks_to_a_table() -> None:
     profile = of(Feature.SOURCE_WINDOWS)
     number = next(n for n, each in enumerate(samples(84, profile=profile)) if "query:window" in each.features)
     assert "SELECT" not in shrink(84, number, lambda _: True, profile=profile).case.sql
+
+
+def test_texts_beside_numbers_and_dates_mean_the_same() -> None:
+    """Constants as texts, and CAST of one of two columns, in ON and in conditions."""
+    changed = 0
+    for one, other in zip(drawn(85, 60, Feature.TEXT_OPERANDS), drawn(85, 60), strict=True):
+        if one.case.sql == other.case.sql:
+            continue
+        first, second = (REFERENCE.evaluate(each.case).answer for each in (one, other))
+        if isinstance(second, Prediction) and not isinstance(first, Unsupported):
+            assert isinstance(first, Prediction), one.case.sql
+            assert Counter(map(repr, first.rows)) == Counter(map(repr, second.rows)), one.case.sql
+            changed += 1
+    assert changed > 8
+
+
+def test_random_values_are_assigned_and_nothing_else() -> None:
+    texts = [each.case.sql for each in drawn(86, 120, Feature.RANDOM_VALUES)]
+    random = [text for text in texts if "uuid()" in text or "rand()" in text or "random()" in text]
+    assert len(random) > 4
+    assert any("uuid()" in text for text in random)
+    assert not any(f"{call}() {word}" in text for text in random for call in ("uuid", "rand") for word in "=<>+")
+
+
+def test_columns_have_the_time_as_default() -> None:
+    found = drawn(87, 60, Feature.TIME_DEFAULTS)
+    defaults = {column.default for each in found for column in each.case.target.schema.columns}
+    assert {"current_timestamp()", "current_date()"} <= defaults
