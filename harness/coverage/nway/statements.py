@@ -115,10 +115,8 @@ def sources(e: Evidence) -> Iterator[str]:
         yield "target itself" if e.case.source is None else "table"
         return
     tables = [table.name.lower() for table in query.find_all(exp.Table)]
-    if TARGET in tables:
-        yield "query of the target"
-    elif SOURCE not in tables:
-        yield "constants"
+    if SOURCE not in tables:
+        yield "query of the target" if TARGET in tables else "constants"
     else:
         yield "union" if isinstance(query, exp.Union) else "filter" if query.args.get("where") else "projection"
 
