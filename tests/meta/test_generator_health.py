@@ -18,7 +18,7 @@ from hypothesis import given, seed, settings
 
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.types.ddl import parse_schema
-from mergecheck.strategies import ALWAYS_ON, TABLE_FEATURES, Feature, cases, drawn_cases, samples
+from mergecheck.strategies import ALWAYS_ON, TABLE_FEATURES, WRITTEN_FORMS, Feature, cases, drawn_cases, samples
 
 if TYPE_CHECKING:
     from drawn_on_demand import DrawnOnDemand
@@ -129,9 +129,12 @@ def test_everything_is_reached(shares: dict[str, float], label: str) -> None:
     assert shares.get(label, 0) > 0
 
 
-@pytest.mark.parametrize("feature", [each for each in Feature if each not in (*ALWAYS_ON, *TABLE_FEATURES)])
+@pytest.mark.parametrize(
+    "feature", [each for each in Feature if each not in (*ALWAYS_ON, *TABLE_FEATURES, *WRITTEN_FORMS)]
+)
 def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature) -> None:
-    """A swarm flag that is never off, or never on, is no flag. Features of the protocol are test_nway's."""
+    """A swarm flag that is never off, or never on, is no flag. Features of the protocol are test_nway's,
+    what people write has tests of its own."""
     share = sum(feature in each.enabled for each in drawn) / NUM_CASES
     # large tables cost Spark seconds
     assert (0.001 if feature is Feature.LARGE_TABLES else 0.01) < share < 0.99
