@@ -133,8 +133,7 @@ def test_everything_is_reached(shares: dict[str, float], label: str) -> None:
     "feature", [each for each in Feature if each not in (*ALWAYS_ON, *TABLE_FEATURES, *WRITTEN_FORMS)]
 )
 def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature) -> None:
-    """A swarm flag that is never off, or never on, is no flag. Features of the protocol are test_nway's,
-    what people write has tests of its own."""
+    """A swarm flag that is never off, or never on, is no flag. Those that are drawn late have tests of their own."""
     share = sum(feature in each.enabled for each in drawn) / NUM_CASES
     # large tables cost Spark seconds
     assert (0.001 if feature is Feature.LARGE_TABLES else 0.01) < share < 0.99
