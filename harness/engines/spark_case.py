@@ -138,10 +138,24 @@ def is_for_harness(setting: str) -> bool:
     return setting.startswith(_HARNESS_PREFIX) and not setting.startswith(OWN_PREFIX)
 
 
-def local_relation(spark: SparkSession, source: Source) -> None:
-    """Make a source that is no table the view ``source``."""
+def local_relation(spark: SparkSession, source: Source, name: str = SOURCE_VIEW) -> None:
+    """Make a table of a case that is no table of Spark's a view."""
     data = rows_to_table(source.rows, source.schema)
-    spark.createDataFrame(data, schema=source.schema.ddl()).createOrReplaceTempView(SOURCE_VIEW)
+    spark.createDataFrame(data, schema=source.schema.ddl()).createOrReplaceTempView(name)
+
+
+@contextmanager
+def other_tables(spark: SparkSession, case: Case) -> Iterator[None]:
+    """Show the tables beside target and source as views of their names while this lasts."""
+    try:
+        with down_if_gone(spark):
+            for name, table in case.tables.items():
+                local_relation(spark, table, name)
+        yield
+    finally:
+        with suppress(Exception):  # the next call reports a JVM that is gone
+            for name in case.tables:
+                spark.catalog.dropTempView(name)
 
 
 @contextmanager

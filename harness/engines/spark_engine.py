@@ -18,6 +18,7 @@ from mergecheck.harness.engines.spark_case import (
     down_if_gone,
     is_for_harness,
     local_relation,
+    other_tables,
     profile_of,
     reads_source_from_table,
 )
@@ -157,6 +158,7 @@ class SparkEngine(ABC):
                     write_target(case.target, path)
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
+            stack.enter_context(other_tables(spark, case))
             stack.enter_context(case_settings(spark, case))
             return self.merge(
                 StagedCase(

@@ -10,6 +10,7 @@ from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.explanation.condition import Conditions
 from mergecheck.harness.explanation.rows import Fate, num_stories, row_stories
 from mergecheck.harness.specification.citations import with_titles
+from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
 from mergecheck.reference.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.syntax.statement import Kind
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.explanation.rows import RowStory, Unit
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
-    from mergecheck.reference.trace import Trace
+    from mergecheck.reference.trace import Matches, Trace
     from mergecheck.reference.types.data_types import Schema
 
 MAX_ROWS = 20
@@ -61,9 +62,12 @@ def why_lines(case: Case, reference: Reference, *, width: int, max_rows: int = M
     trace = reference.trace
     lines: list[str] = []
     for story in itertools.islice(row_stories(case, reference), max_rows):
-        lines += _story_lines(case, trace, story, width)
+        lines += _story_lines(case, trace, story, width, _refused(reference))
     num_more = num_stories(reference) - max_rows
-    lines += [f"... {counted(num_more, 'more row')}"] if num_more > 0 else []
+    if num_more > 0:
+        lines.append(f"... {counted(num_more, 'more row')}")
+        if trace.matches is not None and _refused(reference) == MULTI_MATCH:
+            lines += [line for text in _ambiguous(trace.matches) for line in _wrapped(text, width, 4)]
     lines += _end_lines(reference, width)
     return lines
 
@@ -87,7 +91,12 @@ def reading_lines(readings: Sequence[str], *, width: int) -> list[str]:
     return lines + ([f"... {counted(num_more, 'more reading')}"] if num_more > 0 else [])
 
 
-def _story_lines(case: Case, trace: Trace, story: RowStory, width: int) -> list[str]:
+def _refused(reference: Reference) -> str:
+    """Give the error class of a merge that is refused; empty for any other."""
+    return reference.answer.error_class if isinstance(reference.answer, Rejection) else ""
+
+
+def _story_lines(case: Case, trace: Trace, story: RowStory, width: int, refused: str) -> list[str]:
     schema = case.target.schema if story.table == "target" or trace.source is None else trace.source.schema
     lines = _wrapped(f"{story.table} {story.number} {row_text(story.row, schema)} {_matched(story)}", width, 4)
     for unit in story.units:
@@ -95,7 +104,15 @@ def _story_lines(case: Case, trace: Trace, story: RowStory, width: int) -> list[
             lines.append(f"  with source {unit.partner}:")
         lead = "    " if len(story.units) > 1 else "  "
         lines += [part for line in _unit_lines(unit) for part in _wrapped(lead + line, width, len(lead) + 4)]
+    if refused == MULTI_MATCH:
+        return lines + _wrapped(f"  -> {_ambiguity(story)}", width, 6)
     return lines + _wrapped(f"  {_fate(story, _final_schema(trace, schema))}", width, 6)
+
+
+def _ambiguity(story: RowStory) -> str:
+    if story.table == "target" and len(story.partners) > 1:
+        return "several source rows match it, so the merge is refused, whatever clauses would do (R-320)"
+    return "nothing happens to it: the merge is refused for another row"
 
 
 def _matched(story: RowStory) -> str:
@@ -142,6 +159,18 @@ def _end_lines(reference: Reference, width: int) -> list[str]:
     lines = [part for line in _file_lines(reference) for part in _wrapped(line, width, 2)]
     commit = "a table version is created" if answer.committed else "no table version is created"
     return [*lines, *_wrapped(f"path {_PATHS[answer.path]} (R-402); {commit}", width, 2)]
+
+
+def _ambiguous(matches: Matches) -> Iterator[str]:
+    """Name the target rows that several source rows match, the first few."""
+    partners: dict[int, list[int]] = {}
+    for sid, rid in sorted(matches.pairs):
+        partners.setdefault(rid, []).append(sid + 1)
+    ambiguous = [(rid + 1, sids) for rid, sids in sorted(partners.items()) if len(sids) > 1]
+    for number, sids in ambiguous[:MAX_READINGS]:
+        yield f"  target {number} is matched by source {_listed(sids)}"
+    if len(ambiguous) > MAX_READINGS:
+        yield f"  ... {counted(len(ambiguous) - MAX_READINGS, 'more target row')}"
 
 
 def _file_lines(reference: Reference) -> Iterator[str]:

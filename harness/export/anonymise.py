@@ -117,7 +117,8 @@ class Anonymiser:
         source = (
             None if case.source is None else replace(case.source, rows=self.rows(case.source.rows, case.source.schema))
         )
-        return replace(case, target=target, source=source, sql=self.sql(case.sql, numbers=numbers))
+        tables = {n: replace(table, rows=self.rows(table.rows, table.schema)) for n, table in case.tables.items()}
+        return replace(case, target=target, source=source, tables=tables, sql=self.sql(case.sql, numbers=numbers))
 
     def _schema(self, schema: Schema, *, numbers: bool) -> Schema:
         def said(text: str | None) -> str | None:

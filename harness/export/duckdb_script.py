@@ -84,6 +84,9 @@ def _statements(case: Case) -> tuple[list[str], str]:
     if case.source is not None:
         setup.append(create_source(SOURCE, case.source.schema)["sql"])
         setup += _inserts(SOURCE, case.source.rows, case.source.schema)
+    for name, table in case.tables.items():
+        setup.append(create_source(name, table.schema)["sql"])
+        setup += _inserts(name, table.rows, table.schema)
     *setup, merge = (_on_one_line(statement) for statement in [*setup, prepared.prefix + prepared.merge])
     return setup, merge
 

@@ -33,14 +33,14 @@ class Rows:
 
 
 def input_tables(case: Case) -> tuple[Table, ...]:
-    """Show the target, file by file, and the source."""
+    """Show the target, file by file, the source and the other tables."""
     schema = case.target.schema
     numbered = [(f"file {number}", row) for number, file in enumerate(case.target.files, start=1) for row in file]
     target = _plain("Target", schema, numbered)
-    if case.source is None:
-        return (target,)
-    rows = [(f"row {number}", row) for number, row in enumerate(case.source.rows, start=1)]
-    return (target, _plain("Source", case.source.schema, rows))
+    others = ({} if case.source is None else {"Source": case.source}) | {
+        f"Table {n}": t for n, t in case.tables.items()
+    }
+    return (target, *(one_side(name, Rows(name, table.rows, table.schema)) for name, table in others.items()))
 
 
 def one_side(caption: str, side: Rows) -> Table:

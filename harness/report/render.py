@@ -11,7 +11,7 @@ from mergecheck.harness.core.schema_json import check_constraints, is_constraint
 from mergecheck.reference.types.data_types import quote
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.case.model import Case, Source
 
 MAX_ROWS = 8
 # The words of a comment stay on one line.
@@ -40,15 +40,25 @@ def with_escapes(text: str) -> str:
 
 
 def table_lines(case: Case, *, max_rows: int = MAX_ROWS, width: int = 98) -> list[str]:
-    """Show both tables, side by side if that fits, with at most ``max_rows`` rows each."""
+    """Show target and source, side by side if that fits, then other tables, with at most ``max_rows`` rows each."""
     left = _target_lines(case, max_rows)
     right = _source_lines(case, max_rows)
+    others = [
+        line
+        for name, table in case.tables.items()
+        for line in _wrapped_table(_relation_lines(name, table, max_rows), width)
+    ]
     left_width = max(map(len, left)) + 4
     if left_width + max(map(len, right)) > width:
-        return [line for head, *rows in (left, right) for line in (*_wrapped(head, width), *_all_cut(rows, width))]
+        return [*_wrapped_table(left, width), *_wrapped_table(right, width), *others]
     padded = [*left, *([""] * (len(right) - len(left)))]
     beside = [*right, *([""] * (len(left) - len(right)))]
-    return [f"{a:<{left_width}}{b}".rstrip() for a, b in zip(padded, beside, strict=True)]
+    return [*(f"{a:<{left_width}}{b}".rstrip() for a, b in zip(padded, beside, strict=True)), *others]
+
+
+def _wrapped_table(lines: list[str], width: int) -> list[str]:
+    head, *rows = lines
+    return [*_wrapped(head, width), *_all_cut(rows, width)]
 
 
 def settings_lines(case: Case) -> list[str]:
@@ -108,9 +118,13 @@ def _target_lines(case: Case, max_rows: int) -> list[str]:
 
 def _source_lines(case: Case, max_rows: int) -> list[str]:
     if case.source is None:
-        return ["source: the target itself"]
-    schema, rows = case.source.schema, case.source.rows
-    lines = [f"source ({printable(schema.ddl())})", *("  " + row_text(row, schema) for row in rows[:max_rows])]
+        return ["source: none of its own" if case.tables else "source: the target itself"]
+    return _relation_lines("source", case.source, max_rows)
+
+
+def _relation_lines(name: str, table: Source, max_rows: int) -> list[str]:
+    schema, rows = table.schema, table.rows
+    lines = [f"{name} ({printable(schema.ddl())})", *("  " + row_text(row, schema) for row in rows[:max_rows])]
     return lines + _rest(len(rows), min(len(rows), max_rows))
 
 

@@ -156,10 +156,11 @@ def sql_statements(case: Case) -> list[str]:
         lines.append(f"ALTER TABLE target ADD CONSTRAINT {quote(name)} CHECK ({condition})")
     schema = case.target.schema
     lines += [f"INSERT INTO target VALUES\n{_values(file, schema)}" for file in case.target.files if file]
-    if case.source is not None:
-        lines.append(
-            f"CREATE OR REPLACE TEMPORARY VIEW source AS\n{_source_query(case.source.rows, case.source.schema)}"
-        )
+    views = ({} if case.source is None else {"source": case.source}) | dict(case.tables)
+    lines += [
+        f"CREATE OR REPLACE TEMPORARY VIEW {name} AS\n{_source_query(table.rows, table.schema)}"
+        for name, table in views.items()
+    ]
     lines += _transactions(case)
     return [*lines, case.sql]
 

@@ -14,7 +14,7 @@ from mergecheck.reference.outcome import Prediction, Rejection
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.reference.case.model import Case, Row, Source
     from mergecheck.reference.outcome import Reference
     from mergecheck.reference.types.data_types import Schema
 
@@ -38,9 +38,18 @@ def _target(case: Case) -> list[str]:
 
 
 def _source(case: Case) -> list[str]:
-    if case.source is None:
-        return ["Source: the target itself."]
-    return [f"Source: `{case.source.schema.ddl()}`", "", *_table(case.source.rows, case.source.schema)]
+    lines = (
+        ([] if case.tables else ["Source: the target itself."])
+        if case.source is None
+        else _relation("Source", case.source)
+    )
+    for name, table in case.tables.items():
+        lines += ["", *_relation(f"Table `{name}`", table)]
+    return lines
+
+
+def _relation(name: str, table: Source) -> list[str]:
+    return [f"{name}: `{table.schema.ddl()}`", "", *_table(table.rows, table.schema)]
 
 
 def _settings(case: Case) -> list[str]:

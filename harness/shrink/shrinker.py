@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case, Row, Target
+    from mergecheck.reference.case.model import Case, Row, Source, Target
 
 T = TypeVar("T")
 
@@ -163,7 +163,8 @@ def num_rows(case: Case) -> tuple[int, int]:
 
 
 def _size(case: Case) -> tuple[int, int]:
-    return sum(num_rows(case)) + len(cut_merge(case.sql).clauses), len(repr(case))
+    num_other_rows = sum(1 + len(table.rows) for table in case.tables.values())
+    return sum(num_rows(case)) + num_other_rows + len(cut_merge(case.sql).clauses), len(repr(case))
 
 
 def _clauses(attempts: Attempts) -> None:
@@ -194,6 +195,23 @@ def _source_rows(attempts: Attempts) -> None:
     source = attempts.best.case.source
     if source is not None:
         _reduce(attempts, source.rows, lambda rows: replace(attempts.best.case, source=replace(source, rows=rows)))
+
+
+def _other_tables(attempts: Attempts) -> None:
+    """Drop tables that the statement may do without, and rows of the others."""
+    _reduce(
+        attempts,
+        tuple(attempts.best.case.tables.items()),
+        lambda kept: replace(attempts.best.case, tables=dict(kept)),
+    )
+    for name in attempts.best.case.tables:
+        table = attempts.best.case.tables[name]
+
+        def build(rows: tuple[Row, ...], name: str = name, table: Source = table) -> Case:
+            case = attempts.best.case
+            return replace(case, tables={**case.tables, name: replace(table, rows=rows)})
+
+        _reduce(attempts, table.rows, build)
 
 
 def _settings(attempts: Attempts) -> None:
@@ -241,6 +259,7 @@ _PASSES = (
     _files,
     _target_rows,
     _source_rows,
+    _other_tables,
     _settings,
     _exhausting(plainer_layouts),
     _exhausting(_statements(condition_candidates)),

@@ -13,7 +13,7 @@ from mergecheck.harness.core.schema_json import check_constraints
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.trust.places import CaseText, TextKind, texts_of
 from mergecheck.harness.trust.settings import is_property_allowed, is_setting_allowed
-from mergecheck.harness.trust.texts import harm_in
+from mergecheck.harness.trust.texts import NO_TABLE, harm_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,6 +38,11 @@ def require_harmless(case: Case, where: str, *, advice: str = _ADVICE, own_state
     """
     for part, harm in _harms(case, own_statement=own_statement):
         case_id = ascii(case.id)[1:-1]
+        if harm.endswith(NO_TABLE):  # no other table would be there either if the case were trusted
+            raise UserInputError(
+                f"{where}: case {case_id}: {part} {harm}. It may read {', '.join(case.relations)}. Give another table "
+                'under its name in the key "tables" of the case.'
+            )
         raise UserInputError(
             f"{where}: case {case_id}: {part} {harm}. The case may touch more than its own tables. {advice}"
         )
@@ -46,9 +51,7 @@ def require_harmless(case: Case, where: str, *, advice: str = _ADVICE, own_state
 def _harms(case: Case, *, own_statement: bool) -> Iterator[tuple[str, str]]:
     # Under case-sensitive names another spelling is another name, so that nothing is shown to be a column.
     folds = case.conf.get(_CASE_SENSITIVE, "false").lower() == "false"
-    tables = {"target": _lower(case.target.schema.names if folds else ())}
-    if case.source is not None:
-        tables["source"] = _lower(case.source.schema.names if folds else ())
+    tables = {name: _lower(schema.names if folds else ()) for name, schema in case.relations.items()}
     texts = list(texts_of(case))
     for name, condition in check_constraints(case.target.properties).items():
         texts.append(CaseText(TextKind.CONDITION, f"the constraint {name!a}", condition, case.target.schema.names))

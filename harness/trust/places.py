@@ -43,7 +43,7 @@ class TextKind(Enum):
 
 
 PLACES: Final[Mapping[type, Mapping[str, TextKind]]] = {
-    Case: {"id": TextKind.LABEL, "sql": TextKind.STATEMENT, "conf": TextKind.SETTINGS},
+    Case: {"id": TextKind.LABEL, "sql": TextKind.STATEMENT, "conf": TextKind.SETTINGS, "tables": TextKind.NAME},
     Target: {
         "files": TextKind.DATA,
         "partition_by": TextKind.NAME,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Tables: TypeAlias = Mapping[str, frozenset[str]]
 """The columns of each relation that may be read, all names in lower case."""
 
+NO_TABLE: Final = "a table that the case does not have"
+"""The end of a harm that is an unknown name and nothing more."""
 _NONE: Final[frozenset[str]] = frozenset()
 _OTHERS: Final = ("from_first", "values")  # queries whose columns are not looked for
 
@@ -196,7 +198,8 @@ def _own_harm(tree: Tree, tables: Tables, columns: frozenset[str]) -> Iterator[s
     elif tree.rule in {"source", "relation_primary", "table_query"} and tree.trees("reference"):
         table = _table(tree)
         if table is None or len(table) != 1 or table[0] not in tables:
-            yield f"reads {_shown(tree.trees('reference')[0])}, which is no table of the case"
+            ends = NO_TABLE if table is not None and len(table) == 1 else "which is no table of the case"
+            yield f"reads {_shown(tree.trees('reference')[0])}, {ends}"
         if tree.trees("options"):
             yield f"gives options to {_shown(tree.trees('reference')[0])}"
     elif tree.rule == "relation_primary" and tree.trees("function"):

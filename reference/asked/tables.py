@@ -31,7 +31,7 @@ def known_tables(case: Case) -> dict[str, tuple[Schema, tuple[Row, ...]]]:
     tables = {TARGET_NAME: (case.target.schema, physical_rows(case.target))}
     if case.source is not None:
         tables[SOURCE_NAME] = (case.source.schema, case.source.rows)
-    return tables
+    return tables | {name: (table.schema, table.rows) for name, table in case.tables.items()}
 
 
 def find_source(
@@ -45,7 +45,7 @@ def find_source(
     """
     tables = known_tables(case)
     _check_maps(tables)
-    _check_travels(statement.travels, case.target)
+    _check_travels(statement.travels, case.target, frozenset(case.tables))
     if statement.target.lower() != TARGET_NAME:
         raise _not_found(statement.target)
     if (query := statement.source_query) is not None:
@@ -60,21 +60,21 @@ def find_source(
     return SourceRelation(schema=schema, rows=rows)
 
 
-def _check_travels(travels: Sequence[Travel], target: Target) -> None:
+def _check_travels(travels: Sequence[Travel], target: Target, others: frozenset[str]) -> None:
     """Let a query read a table in the version that the merge reads, and no other (R-139).
 
-    The target is version 0, and the source is a view, which has no versions.
+    The target is version 0. The source and the other tables are views, which have no versions.
 
     Raises:
-        RejectedError: for another version of the target, and for any version of the source.
+        RejectedError: for another version of the target, and for any version of another table.
         UnsupportedByReferenceError: if it depends on the time of a commit, or on commits before the one with the rows.
     """
     for travel in travels:
         asked = travel.key.removesuffix("ASOF")
         if asked not in ("VERSION", "TIMESTAMP"):
             raise UnsupportedByReferenceError(f"the option {travel.key} of a table in a query")
-        if travel.table.lower() == SOURCE_NAME:
-            raise RejectedError("UNSUPPORTED_FEATURE.TIME_TRAVEL", "Time travel on the view source.")
+        if travel.table.lower() in {SOURCE_NAME} | others:
+            raise RejectedError("UNSUPPORTED_FEATURE.TIME_TRAVEL", f"Time travel on the view {travel.table}.")
         if travel.table.lower() != TARGET_NAME:
             raise UnsupportedByReferenceError("time travel on what is no table of the case")
         if target.layout.row_ids is RowIds.STORED:

@@ -7,6 +7,7 @@ that says where, what was found and what is allowed.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.reference.case.error_pattern import BadPatternError, require_pattern
@@ -31,10 +32,13 @@ FORMAT_VERSION = 1
 ORIGIN_KEY = "origin"
 """Where a case comes from: an object that says nothing about the merge, so that no case carries it."""
 
-_CASE_KEYS = ("format_version", "id", "target", "source", "sql", "conf", "expect", ORIGIN_KEY)
+_CASE_KEYS = ("format_version", "id", "target", "source", "tables", "sql", "conf", "expect", ORIGIN_KEY)
 _TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties", "layout", "transactions")
 _SOURCE_KEYS = ("schema", "rows", "layout")
 _EXPECT_KEYS = ("rows", "schema", "metrics", "cdf", "error", "unchanged")
+_TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
+_OWN_NAMES = ("target", "source")
+_OWN_PREFIX = "mergecheck"  # of views that the engines make
 _CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
 
 
@@ -110,6 +114,7 @@ def _case(keys: dict[str, Any], where: str) -> Case:
         id=case_id,
         target=target,
         source=_source(keys["source"], f"{where}, source") if keys.get("source") is not None else None,
+        tables=_tables(keys.get("tables", {}), f"{where}, tables"),
         sql=require_text(keys["sql"], f"{where}, sql"),
         conf=require_text_map(keys.get("conf", {}), f"{where}, conf"),
         expect=_expectation(keys["expect"], target, f"{where}, expect") if "expect" in keys else None,
@@ -133,15 +138,21 @@ def case_to_json(case: Case) -> dict[str, Any]:
         target["transactions"] = dict(case.target.transactions)
     document: dict[str, Any] = {"format_version": FORMAT_VERSION, "id": case.id, "target": target}
     if case.source is not None:
-        rows = encode_rows(case.source.rows, case.source.schema)
-        document["source"] = {"schema": case.source.schema.ddl(), "rows": rows}
-        if layout := layout_to_json(case.source.layout):
-            document["source"]["layout"] = layout
+        document["source"] = _source_to_json(case.source)
+    if case.tables:
+        document["tables"] = {name: _source_to_json(table) for name, table in case.tables.items()}
     document["sql"] = case.sql
     if case.conf:
         document["conf"] = dict(case.conf)
     if case.expect is not None:
         document["expect"] = _expectation_to_json(case.expect, case.target.schema)
+    return document
+
+
+def _source_to_json(source: Source) -> dict[str, Any]:
+    document: dict[str, Any] = {"schema": source.schema.ddl(), "rows": encode_rows(source.rows, source.schema)}
+    if layout := layout_to_json(source.layout):
+        document["layout"] = layout
     return document
 
 
@@ -230,6 +241,22 @@ def _source(document: object, where: str) -> Source:
     )
 
 
+def _tables(document: object, where: str) -> dict[str, Source]:
+    if not isinstance(document, dict):
+        raise CaseFormatError(f"{where}: must be an object of tables by their names, given {document!r:.80}")
+    for name in document:
+        if not _TABLE_NAME.fullmatch(name) or name in _OWN_NAMES or name.startswith(_OWN_PREFIX):
+            raise CaseFormatError(
+                f"{where}: {name!r:.80} is no name for a table; a name has up to 60 small letters, digits and "
+                f"underscores, starts with a letter, and is not {' or '.join(_OWN_NAMES)} nor begins with {_OWN_PREFIX}"
+            )
+    tables = {name: _source(table, f"{where}, {name}") for name, table in document.items()}
+    for name, table in tables.items():
+        if not table.schema.columns:
+            raise CaseFormatError(f"{where}, {name}, schema: must have a column; only target and source may have none")
+    return tables
+
+
 def _expectation(document: object, target: Target, where: str) -> Expectation:
     keys = require_object(document, _EXPECT_KEYS, (), where)
     schema = _schema(keys["schema"], f"{where}, schema") if "schema" in keys else None
@@ -238,6 +265,8 @@ def _expectation(document: object, target: Target, where: str) -> Expectation:
     error, unchanged = keys.get("error"), keys.get("unchanged")
     if unchanged is not None and not isinstance(unchanged, bool):
         raise CaseFormatError(f"{where}, unchanged: must be true or false, given {unchanged!r:.80}")
+    if schema is None:
+        _check_widths(keys, target, where)
     return Expectation(
         rows=_rows(keys["rows"], columns, f"{where}, rows") if "rows" in keys else None,
         schema=schema,
@@ -246,6 +275,20 @@ def _expectation(document: object, target: Target, where: str) -> Expectation:
         error=_pattern(error, f"{where}, error") if error is not None else None,
         unchanged=unchanged,
     )
+
+
+def _check_widths(keys: dict[str, Any], target: Target, where: str) -> None:
+    """Name the key that gives the columns after the merge, which rows of other columns need."""
+    width = len(target.schema.columns)
+    for key, width_of_rows in (("rows", width), ("cdf", width + 1)):
+        for number, row in enumerate(keys[key] if isinstance(keys.get(key), list) else ()):
+            if isinstance(row, list) and len(row) > width_of_rows:
+                raise CaseFormatError(
+                    f"{where}, {key}, row {number}: has {len(row)} cells, and the target {width} columns "
+                    f"({', '.join(target.schema.names)}). If the merge adds columns, give all columns after it as "
+                    '"schema" beside "rows", for example {"schema": "'
+                    f'{target.schema.plain.ddl()}, new INT", "rows": [...]}}'
+                )
 
 
 def _pattern(value: object, where: str) -> str:

@@ -25,6 +25,8 @@ MAX_FIELDS: Final = 2_000
 """Columns and fields of one table, at every depth."""
 MAX_DEPTH: Final = 50
 """Types inside types; Arrow has 64."""
+MAX_TABLES: Final = 20
+"""Tables beside target and source."""
 MAX_CELLS: Final = 100_000
 """Rows of one table times its columns."""
 
@@ -78,6 +80,8 @@ def check_case(case: Case, where: str) -> None:
     sizes = {"target": (len(case.target.rows), case.target.schema)}
     if case.source is not None:
         sizes["source"] = (len(case.source.rows), case.source.schema)
+    _require("tables beside target and source", len(case.tables), MAX_TABLES, where)
+    sizes |= {f"tables, {name}": (len(table.rows), table.schema) for name, table in case.tables.items()}
     for name, (num_rows, schema) in sizes.items():
         _require("cells", num_rows * max(1, len(schema.columns)), MAX_CELLS, f"{where}, {name}")
 

@@ -64,7 +64,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The source relation; SQL text calls it ``source``."""
+    """The source relation, which SQL text calls ``source``, or another table that its queries read by its own name."""
 
     schema: Schema
     rows: tuple[Row, ...] = ()
@@ -92,7 +92,12 @@ class _Printer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One MERGE with everything it depends on. ``source`` is None if the target is merged into itself."""
+    """One MERGE with everything it depends on.
+
+    Attributes:
+        source: None if the target is merged into itself.
+        tables: further tables that queries of the statement may read, by name in lower case; a merge never writes them.
+    """
 
     id: str
     target: Target
@@ -100,6 +105,14 @@ class Case:
     sql: str
     conf: Mapping[str, str] = field(default_factory=dict)
     expect: Expectation | None = None
+    tables: Mapping[str, Source] = field(default_factory=dict)
+
+    @property
+    def relations(self) -> Mapping[str, Schema]:
+        """The columns of every table that the statement may name."""
+        source = {} if self.source is None else {"source": self.source.schema}
+        others = {name: table.schema for name, table in self.tables.items()}
+        return {"target": self.target.schema} | source | others
 
     def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:  # noqa: FBT001 - the protocol of IPython and Hypothesis
         """Name the case and its statement where Hypothesis prints an example; the report shows the tables."""
@@ -108,5 +121,5 @@ class Case:
 
     def is_same_merge(self, other: Case) -> bool:
         """Tell whether another case has these very tables, this statement and these settings, whatever its name."""
-        tables = self.target is other.target and self.source is other.source
+        tables = self.target is other.target and self.source is other.source and self.tables == other.tables
         return tables and (self.sql, self.conf) == (other.sql, other.conf)

@@ -13,6 +13,7 @@ from mergecheck.harness.engines.duckdb.native_tables import (
     ask,
     ask_texts,
     check_schema,
+    create_source,
     create_target,
     insert_rows,
     load,
@@ -191,6 +192,13 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
     tables = {_TARGET: readable(identifier(_TARGET), case.target.schema)}
     if case.source is not None:
         tables[SOURCE] = readable(given.text, case.source.schema)
+    others: list[Step] = []
+    for name, table in case.tables.items():
+        check_schema(table.schema, name)
+        tables[name] = readable(identifier(name), table.schema)
+        incoming = f"incoming_{name}"
+        others += [load(incoming, table.rows, table.schema), create_source(name, table.schema)]
+        others.append(insert_rows(name, table.schema, incoming))
     source_schema = _source_schema(case, statement, tables, settings)
     writer = MergeWriter(
         statement=statement,
@@ -223,7 +231,7 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
         draws=draws_by_chance(statement),
         create=create,
         misfits=misfits(case.target.schema, _INCOMING_TARGET, case_sensitive=settings.case_sensitive),
-        source_steps=given.steps,
+        source_steps=(*given.steps, *others),
     )
 
 
@@ -234,9 +242,7 @@ def _source_schema(case: Case, statement: WrittenStatement, tables: dict[str, Ro
         if len(set(names)) < len(names):
             raise UnsupportedByReferenceError("a source query with two columns of one name")
         return schema
-    if statement.source.lower() == _TARGET or case.source is None:
-        return case.target.schema
-    return case.source.schema
+    return case.relations.get(statement.source.lower(), case.target.schema)
 
 
 def _check_evolution(target: Schema, source: Schema) -> None:

@@ -65,6 +65,8 @@ _STORE_ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 def lacking(case: Case) -> str | None:
     """Say what of a case Iceberg does not have; None if it has all."""
     target = case.target
+    if case.tables:
+        return "tables beside target and source"
     for lacking_type, text in _LACKING_TYPES.items():
         if has_type(target.schema, lacking_type):
             return f"a target with {text}"

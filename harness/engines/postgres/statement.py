@@ -93,6 +93,7 @@ def _check(case: Case, settings: Settings) -> None:
         "feature store assignment policy": settings.policy is not StoreAssignmentPolicy.ANSI,
         "feature idempotent writes": settings.transaction is not None,
         "feature append-only tables": settings.append_only,
+        "tables beside target and source": bool(case.tables),
         "a generated column": any(column.generated is not None for column in case.target.schema.columns),
         case.target.schema.of_delta_only or "": case.target.schema.of_delta_only is not None,
     }

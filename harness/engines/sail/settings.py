@@ -69,6 +69,8 @@ def lacking(case: Case) -> str | None:
     """Say which of a case's settings Sail cannot obey, or what its table has that Sail lacks; None if it has all."""
     if case.target.schema.of_delta_only is not None:
         return case.target.schema.of_delta_only
+    if case.tables:
+        return "tables beside target and source"
     for setting, value in case.conf.items():
         name = full_name(setting)
         if name in PLANNER_SETTINGS | _PASSED_ON or name.lower() in _NOT_COMPARED:

@@ -171,7 +171,10 @@ class DeltaLineEngine:
             answer = self._child.run(
                 [*steps[:-1], {**steps[-1], "plans": plans is not None}],
                 conf={**_settings(case, described=plans is not None), **settings},
-                cleanup=[f"DROP TABLE IF EXISTS {_TARGET}", f"DROP VIEW IF EXISTS {SOURCE_VIEW}"],
+                cleanup=[
+                    f"DROP TABLE IF EXISTS {_TARGET}",
+                    *(f"DROP VIEW IF EXISTS {v}" for v in (SOURCE_VIEW, *case.tables)),
+                ],
             )
             if isinstance(answer, Rejection):
                 return answer
@@ -187,6 +190,7 @@ class DeltaLineEngine:
         ]
         if case.source is not None:
             steps.append(_source_step(case, case.source, directory))
+        steps += other_views(case, directory)
         return [*steps, {"step": "merge", "name": "row", "sql": in_sql_order(sql)}], settings
 
     def _outcome(self, case: Case, path: Path, answer: dict[str, Any], before: TableFiles) -> EngineResult:
@@ -252,7 +256,16 @@ def _source_step(case: Case, source: Source, directory: Path) -> dict[str, Any]:
     return parquet_view(source, directory)
 
 
-def parquet_view(source: Source, directory: Path) -> dict[str, Any]:
+def other_views(case: Case, directory: Path) -> list[dict[str, Any]]:
+    """Give the steps that make the tables beside target and source views.
+
+    Raises:
+        UnwritableTableError: if no file can hold one.
+    """
+    return [parquet_view(table, directory, name) for name, table in case.tables.items()]
+
+
+def parquet_view(source: Source, directory: Path, name: str = SOURCE_VIEW) -> dict[str, Any]:
     """Write a source as Parquet, and give the step that makes it a view.
 
     Raises:
@@ -264,10 +277,10 @@ def parquet_view(source: Source, directory: Path) -> dict[str, Any]:
         schema_to_json(source.schema)  # files have the types of tables: none for VOID
     except ValueError as error:
         raise UnwritableTableError(str(error)) from error
-    path = directory / "source-files"
+    path = directory / f"{name}-files"
     path.mkdir()
     pq.write_table(rows_to_table(source.rows, source.schema), path / "rows.parquet")
-    return {"step": "setup", "view": SOURCE_VIEW, "format": "parquet", "path": str(path)}
+    return {"step": "setup", "view": name, "format": "parquet", "path": str(path)}
 
 
 def _settings(case: Case, *, described: bool) -> dict[str, str]:

@@ -14,7 +14,13 @@ from mergecheck.harness.engines.spark_case import (
     reads_source_from_table,
 )
 from mergecheck.harness.engines.spark_lines.child import Setup
-from mergecheck.harness.engines.spark_lines.delta import FEATURES_OFF, DeltaLineEngine, observed, parquet_view
+from mergecheck.harness.engines.spark_lines.delta import (
+    FEATURES_OFF,
+    DeltaLineEngine,
+    observed,
+    other_views,
+    parquet_view,
+)
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
 from mergecheck.harness.errors import UserInputError
@@ -85,14 +91,15 @@ class MergeLineEngine(DeltaLineEngine):
     def _steps(self, case: Case, path: Path, directory: Path) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
         tables = {"target": str(path)}
         merge = {"step": "merge", "name": "row", "merge": case.sql, "tables": tables}
+        others = other_views(case, directory)
         if case.source is None:
-            return [merge], {}
+            return [*others, merge], {}
         if reads_source_from_table(case):
             with suppress(UnwritableTableError):
                 write_source(case.source, directory / "source")
                 tables["source"] = str(directory / "source")
-                return [merge], {}
-        return [parquet_view(case.source, directory), merge], {}
+                return [*others, merge], {}
+        return [*others, parquet_view(case.source, directory), merge], {}
 
     def _outcome(self, case: Case, path: Path, answer: dict[str, Any], before: TableFiles) -> EngineResult:
         if (failed := answer.get("failed")) is not None and failed["class"] in _NO_WORDS:

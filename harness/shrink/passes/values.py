@@ -40,6 +40,9 @@ def simpler_values(case: Case) -> Iterator[Case]:
     if case.source is not None:
         for changed in _simpler_rows(case.source.rows, case.source.schema):
             yield replace(case, source=replace(case.source, rows=changed))
+    for name, table in case.tables.items():
+        for changed in _simpler_rows(table.rows, table.schema):
+            yield replace(case, tables={**case.tables, name: replace(table, rows=changed)})
 
 
 def _simpler_rows(rows: tuple[Row, ...], schema: Schema) -> Iterator[tuple[Row, ...]]:

@@ -123,6 +123,14 @@ def test_ambiguous_matches_and_refusals_are_told() -> None:
     twice = replace(CASE, source=Source(schema=SCHEMA, rows=((1, "x"), (1, "y"))))
     stories = list(row_stories(twice, evaluate(twice)))
     assert (stories[0].partners, {story.fate for story in stories}) == ((1, 2), {Fate.UNKNOWN})
+    shown = why_lines(twice, evaluate(twice), width=160)
+    assert shown[0] == "target 1 (1, NULL) is matched by source 1, 2"
+    assert shown[1].startswith(
+        "  -> several source rows match it, so the merge is refused, whatever clauses would do (R-320"
+    )
+    assert shown[3] == "  -> nothing happens to it: the merge is refused for another row"
+    cut = why_lines(twice, evaluate(twice), width=100, max_rows=0)
+    assert cut[1:] == ["  target 1 is matched by source 1, 2", cut[-1]], "also where the rows are not shown"
     last = why_lines(twice, evaluate(twice), width=100)[-1]
     assert last == "refused on these rows: DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
     wrong = replace(CASE, sql=f"{ON} WHEN MATCHED AND t.nothing THEN DELETE")

@@ -173,6 +173,13 @@ def test_jsonl_reads_one_case_a_line(tmp_path: Path) -> None:
     assert ["every-key", "every\u2028key"] == [case.id for case in load_cases(path)]
 
 
+@pytest.mark.parametrize("expect", [{"rows": [[1], [2, "new"]]}, {"cdf": [[1, "insert", "new"]]}])
+def test_rows_of_an_evolving_merge_need_its_schema(expect: dict[str, Any]) -> None:
+    """The message names the key that is missing, with an example of its value."""
+    with pytest.raises(CaseFormatError, match=r'give all columns after it as "schema".*"id INT, new INT"'):
+        case_from_json(document(expect=expect), where="case")
+
+
 def document(**changes: Any) -> dict[str, Any]:
     """Build a small valid case document with some keys replaced; None removes one."""
     base: dict[str, Any] = {

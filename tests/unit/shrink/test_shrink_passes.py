@@ -225,3 +225,14 @@ def test_only_what_a_finding_needs_keeps_its_type() -> None:
     small, _ = shrunk(lambda case: case.source is not None and case.source.schema.ddl() == "id DATE", kept)
     assert (small.target.schema.ddl(), small.target.rows) == ("id INT", ())
     assert list(plainer_types(typed_case("id INT", (1,), (None,)))) == []
+
+
+def test_tables_that_are_not_needed_go_and_rows_of_the_others() -> None:
+    """Of a table that must be there, the row that matters stays."""
+    table = Source(schema=parse_schema("k INT, w STRING"), rows=((1, "x"), (2, "y"), (3, "z")))
+    case, _ = shrunk(
+        lambda case: "dim" in case.tables and any(row[0] == 2 for row in case.tables["dim"].rows),
+        replace(CASE, tables={"dim": table, "other": table}),
+    )
+    assert list(case.tables) == ["dim"]
+    assert case.tables["dim"].rows == ((2, "a"),)
