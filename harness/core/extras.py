@@ -17,8 +17,6 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from packaging.requirements import Requirement
-
 from mergecheck.harness.errors import MissingExtraError
 
 _DISTRIBUTION = "mergecheck"
@@ -102,6 +100,8 @@ def install_command(extra: str = "") -> str:
 
 def requirements(extra: str) -> tuple[str, ...]:
     """List what an extra installs, or without one what the package itself needs, as pip spells it."""
+    from packaging.requirements import Requirement  # noqa: PLC0415 - loads slowly, and is needed for this only
+
     found: list[str] = []
     for text in metadata.requires(_DISTRIBUTION) or ():
         requirement = Requirement(text)

@@ -7,7 +7,6 @@ import importlib.metadata
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from mergecheck.harness.report.render import printable
@@ -28,6 +27,8 @@ def page_html(page: Page | SectionedPage, *, made: dt.datetime | None = None) ->
         page: what it shows.
         made: the time that it names; now if left out.
     """
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415 - loads slowly, and few runs need it
+
     environment = Environment(
         loader=FunctionLoader(_template),
         autoescape=True,

@@ -6,7 +6,6 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.formatting import row_text
-from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.core.schema_json import check_constraints, is_constraint
 from mergecheck.reference.types.data_types import quote
 
@@ -82,6 +81,8 @@ def settings_lines(case: Case) -> list[str]:
 
 def statement_lines(sql: str, *, width: int = 98) -> list[str]:
     """Show a statement with every clause on its own line, numbered if there are several."""
+    from mergecheck.harness.core.merge_text import cut_merge  # noqa: PLC0415 - sqlglot loads slowly, and help needs none
+
     text = cut_merge(sql)
     lines = list(text.lines())
     first = len(lines) - len(text.clauses)

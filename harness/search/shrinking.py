@@ -6,11 +6,8 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hypothesis.errors import Flaky
-
 from mergecheck.harness.core.case_id import content_digest
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, is_small, shrink
-from mergecheck.strategies.stream import DoesNotFailError, StopShrinking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,6 +102,10 @@ class Shrinking:
 
     def _simplify_draw(self, cases: Prefetch, index: int) -> None:
         """Let Hypothesis simplify the draw within its limits; the attempts keep the best case."""
+        # Hypothesis loads slowly, and most runs of saved cases need none of it.
+        from hypothesis.errors import Flaky  # noqa: PLC0415
+
+        from mergecheck.strategies.stream import DoesNotFailError, StopShrinking  # noqa: PLC0415
 
         def fails(case: Case) -> bool:
             if self.attempts.is_drawing_spent:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
 
+from mergecheck import strategies
 from mergecheck.harness.core.case_id import ID_LENGTH, content_digest, with_content_id
 from mergecheck.harness.coverage.case_space import cells_of
 from mergecheck.harness.coverage.facts import facts_of
@@ -15,7 +16,6 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.search.batching import MOST_ROWS, batch_of
 from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction, Rejection
-from mergecheck.strategies import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -78,7 +78,7 @@ class Draws:
     ) -> None:
         self.seed = seed
         self.steer = steer
-        self._stream = Stream(cases)
+        self._stream = strategies.Stream(cases)
         self._one_at_a_time = threading.Lock()
         self._next_index = first
         self._reference = reference or MergeReference().evaluate

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mergecheck import reference
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.selfcheck.trial import Kill, SeedResult
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.selfcheck.fault import Fault
 
 _PACKAGES = ("merge", "reference", "strategies", "harness")
-_ROOT = Path(reference.__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mergecheck import merge
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.s3a_jars import s3a_jars
 
@@ -66,7 +65,7 @@ def package_of_merge(folder: Path) -> Path:
     Returns:
         The file.
     """
-    root = Path(merge.__file__).parents[1]
+    root = Path(__file__).parents[2]
     path = folder / "mergecheck_merge.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
         for file in (root / "__init__.py", *sorted((root / "merge").rglob("*.py"))):
