@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ def engine_of(config: pytest.Config) -> Engine:
     engine = config.stash.get(ENGINE, None)
     if engine is None:
         from mergecheck.harness.core.time_limit import TimeLimit  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+        from mergecheck.harness.engine import SparkSessionEngine  # noqa: PLC0415 - the same
         from mergecheck.harness.session import start_engine  # noqa: PLC0415 - the same
         from mergecheck.harness.spark.config import require_place, spark_place, use_place  # noqa: PLC0415 - the same
         from mergecheck.harness.spark.temp_dirs import clear_leftovers  # noqa: PLC0415 - the same
@@ -48,9 +50,12 @@ def engine_of(config: pytest.Config) -> Engine:
         if any(values[key] for key in ("master", "remote", "table-root")):
             use_place(spark_place(master=values["master"], remote=values["remote"], table_root=values["table-root"]))
             require_place()
+        stderr = config.stash[STDERR]
         engine = config.stash[ENGINE] = start_engine(
-            values["engine"], TimeLimit(seconds=values["case-timeout"], told=config.stash[STDERR])
+            values["engine"], TimeLimit(seconds=values["case-timeout"], told=stderr)
         )
+        if isinstance(engine, SparkSessionEngine) and os.isatty(stderr):
+            os.write(stderr, f"\nmergecheck: {engine.name} starts Spark (about 10 s) ...\n".encode())
     return engine
 
 

@@ -17,6 +17,7 @@ import tempfile
 import threading
 from contextlib import contextmanager
 from enum import Enum
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.spark.config import SparkPlace
 
 _DAEMON = "mergecheck.harness.spark.worker_daemon"
+_STDERR = 2
+_logger = logging.getLogger(__name__)
 _LOG_TAIL = 8  # lines of Spark's log that an error shows
 
 
@@ -176,6 +179,8 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     }
     for name, value in all_settings.items():
         builder = builder.config(name, value)
+    if SparkSession.getActiveSession() is None and os.isatty(_STDERR):  # somebody who waits wants to know for what
+        _logger.warning("starting Spark %s (about 10 s) ...", metadata.version("pyspark"))
     try:
         with _output_to(log), _interrupt_handler_kept(), environment_with({"SPARK_HOME": _spark_home()}):
             session = builder.getOrCreate()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -28,11 +30,21 @@ DATA = (
 )
 BROKEN = "raise ImportError('this package is the user\\'s own; mergecheck must not import it')\n"
 MOST_SEEDS = 10
+MOST_BYTES = 400_000_000  # 1.2 GB with Spark and Delta Lake; the largest of it are pyarrow, sqlglot's C code and DuckDB
+CASE = {
+    "format_version": 1,
+    "id": "one",
+    "target": {"schema": "k INT, v STRING", "rows": [[1, "a"]]},
+    "source": {"schema": "k INT, v STRING", "rows": [[1, "b"], [2, "c"]]},
+    "sql": "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET * "
+    "WHEN NOT MATCHED THEN INSERT *",
+}
 
 
 def run(*command: str | Path, cwd: Path, fails: bool = False) -> str:
     """Run a command without the variables that lead Python to other packages, and return what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    environment["PATH"] = f"{Path(find_uv_bin()).parent}{os.pathsep}{environment.get('PATH', '')}"
     done = subprocess.run(  # noqa: S603 - commands of this module
         [str(part) for part in command],
         cwd=cwd,
@@ -119,11 +131,47 @@ def test_it_works_beside_packages_of_the_same_names(python: Path, tmp_path: Path
     assert first_verified(python, project).splitlines()[-1].strip("= ").startswith("1 passed in")
 
 
+def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """Everything about DuckDB works; what needs more is named, with the command that installs it from this wheel."""
+    (tmp_path / "one.json").write_text(json.dumps(CASE), encoding="utf-8")
+    command = python.with_name("mergecheck")
+    assert "Check an engine" in run(command, "--help", cwd=tmp_path)
+    assert "verdict" in run(command, "run", "one.json", "--engine", "duckdb", "--json", cwd=tmp_path)
+    doctor = json.loads(run(command, "doctor", "--json", cwd=tmp_path))
+    assert doctor["ok"]
+    assert [one["name"] for one in doctor["optional"] if one["ok"] and one["name"] != "java"] == []
+    for arguments, extra in (
+        (("run", "one.json"), "spark"),
+        (("run", "one.json", "--engine", "duckdb", "--expressions", "spark"), "spark"),
+        (("run", "one.json", "--engine", "delta-spark"), "delta-spark"),
+        (("fuzz", "--engine", "sail"), "sail"),
+        (("matrix", "--engine", "duckdb", "--engine", "comet"), "comet"),
+        (("selfcheck", "--help"), "spark"),
+        (("sequences",), "delta-rs"),
+    ):
+        said = run(command, *arguments, cwd=tmp_path, fails=True)
+        assert f"mergecheck[{extra}] @ {wheels[2].as_uri()}" in said
+        assert "Traceback" not in said
+    installed = sum(file.stat().st_size for file in python.parents[1].rglob("*") if file.is_file())
+    assert installed < MOST_BYTES
+
+
 def test_the_template_of_an_engine_passes_its_own_tests(python: Path, tmp_path: Path) -> None:
     """As it was written, with nothing but the wheel installed."""
     run(python.with_name("mergecheck"), "new-engine", "my-merge", cwd=tmp_path)
     said = run(python, "-m", "pytest", cwd=tmp_path / "my-merge")
     assert re.search(r"^=+ 1 passed in", said, re.MULTILINE)
+
+
+def test_the_command_of_the_message_installs_what_is_missing(python: Path, tmp_path: Path) -> None:
+    """It is run as it is printed; last, since the environment has the extra afterwards."""
+    command = python.with_name("mergecheck")
+    said = run(command, "doctor", "--engine", "delta-rs", cwd=tmp_path, fails=True)
+    (line,) = (line.strip() for line in said.splitlines() if " install " in line)
+    run(*shlex.split(line), cwd=tmp_path)
+    assert re.search(
+        r"first case +delta-rs [\d.]+ merged it", run(command, "doctor", "--engine", "delta-rs", cwd=tmp_path)
+    )
 
 
 def fresh_environment(wheel: Path, folder: Path) -> Path:
