@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.table_outcome import LoggedAction, TableOutcome
 from mergecheck.harness.corruptions.commit_infos import other_commit_infos
+from mergecheck.reference.analysis.settings import IN_COMMIT_TIMESTAMPS
 from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
@@ -56,13 +57,16 @@ def definition_changed(outcome: Outcome, _: Answered) -> Iterator[Outcome]:
         yield _with_record(outcome, replace(record, definition={**record.definition, name: "~"}))
 
 
-def actions_changed(outcome: Outcome, _: Answered) -> Iterator[Outcome]:
+def actions_changed(outcome: Outcome, given: Answered) -> Iterator[Outcome]:
     """Change the commit's actions and their flags (R-701 to R-704), and the number of commits (R-730)."""
     record = _record(outcome)
     if record is None or not record.actions:
         return
     yield _with_record(outcome, replace(record, num_commits=2))
-    if (turned := record.actions[::-1]) != record.actions:
+    is_ordered = (
+        given.case.target.properties.get(IN_COMMIT_TIMESTAMPS, "false").lower() == "true"
+    )  # else any order is right
+    if is_ordered and (turned := record.actions[::-1]) != record.actions:
         yield _with_record(outcome, replace(record, actions=turned))
     for kind in ("metaData", "protocol"):
         yield _with_record(outcome, replace(record, actions=(*record.actions, *[LoggedAction(kind=kind)] * 2)))

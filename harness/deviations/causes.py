@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.schema_json import is_constraint
+from mergecheck.reference.case.layout import partition_indexes
 from mergecheck.reference.outcome import MergePath, Prediction
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import (
@@ -37,6 +38,16 @@ if TYPE_CHECKING:
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 _OF_VECTORS = ("filePath", "dvFilePath", "rowIndexCol", "deletionVectorId")
+_OF_CHANGE_FILES = "__is_cdc"
+_NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+_HELPERS = re.compile(
+    r"_row_id_|_file_name_|_row_dropped_|_source_row_present_|_target_row_present_|_target_row_index_|"
+    r"_source_row_index|_(update|delete|insert)_condition_\d+_",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"Reference `[^`]+` is ambiguous|reference to the field `[^`]+`|Resolved attribute\(s\) .*? missing from"
+)
 _DAY, _INSTANT, _LOCAL = AtomicName.DATE, AtomicName.TIMESTAMP, AtomicName.TIMESTAMP_NTZ
 _BY_ZONE = frozenset(
     {(a, b) for a in (_DAY, _INSTANT, _LOCAL) for b in (_DAY, _INSTANT, _LOCAL, AtomicName.STRING) if a is not b}
@@ -129,6 +140,25 @@ def _column_of_vectors_in_both(report: EvaluatedCase, error: str) -> bool:
     return marks and any(f"Reference `{name}` is ambiguous" in error for name in named)
 
 
+def _helper_column(report: EvaluatedCase, error: str) -> bool:
+    """A table has a column with the name of one that Delta's merge adds, and the error names it."""
+    source, read, merge = report.case.source, report.reference.trace.source, report.reference.trace.merge
+    schemas = [report.case.target.schema, *(() if merge is None else (merge.final_schema,))]
+    schemas += [table.schema for table in (source, read) if table is not None]
+    own = {name.lower() for schema in schemas for name in schema.names}
+    named = _NAMED.search(error)
+    names = () if named is None else re.findall(r"[`\"]([^`\"]+)[`\"]", named[0])
+    return any(name.lower() in own and _HELPERS.fullmatch(name) for name in names)
+
+
+def _column_of_change_files(report: EvaluatedCase, _error: str) -> bool:
+    """Change rows are written to a table that has the column by which Delta tells them from other rows."""
+    merge = report.reference.trace.merge
+    names = () if merge is None else merge.final_schema.names
+    is_written = report.case.target.change_data_feed and merge is not None and not merge.is_insert_only
+    return is_written and _writes_rows(report) and any(name.lower() == _OF_CHANGE_FILES for name in names)
+
+
 def _value_fails_under_its_cast(report: EvaluatedCase, _error: str) -> bool:
     return any(value.partial and _may_overflow(value.type, column) for _, _, value, column in _assigned(report))
 
@@ -156,6 +186,15 @@ def _empty_text_in_partition(report: EvaluatedCase, _error: str) -> bool:
     }
     texts = [value for _, path, value, _ in _assigned(report) if path[0].lower() in columns]
     return bool(texts) and ("" in _cells(report) or "''" in report.case.sql or any(text.partial for text in texts))
+
+
+def _text_of_null_folder(report: EvaluatedCase, _error: str) -> bool:
+    """The text is to be stored in a partition column that is NOT NULL."""
+    answer, target = report.reference.answer, report.case.target
+    columns = target.schema.columns
+    places = [place for place in partition_indexes(target) if not columns[place].nullable]
+    rows = answer.rows if isinstance(answer, Prediction) else ()
+    return any(row[place] == _NULL_FOLDER for row in rows for place in places)
 
 
 def _cells(report: EvaluatedCase) -> list[Value]:
@@ -264,8 +303,11 @@ CAUSES: Mapping[str, Cause] = {
     "an INSERT names two columns that differ in case only": _insert_of_names_that_differ_in_case,
     "a value is cast to the type that the error names by the time zone": _cast_by_time_zone,
     "rows are marked, and both tables have the column that the error names": _column_of_vectors_in_both,
+    "a table has the helper column that the error names": _helper_column,
+    "change rows are written to a table with the column of change files": _column_of_change_files,
     "a value may fail under a cast that may overflow": _value_fails_under_its_cast,
     "an empty text may be assigned to a NOT NULL partition column": _empty_text_in_partition,
+    "a NOT NULL partition column has the text that is the name of the folder of NULL": _text_of_null_folder,
     "a value, or its cast to the column, may fail": _value_may_fail,
     "a value of the type that the error names is assigned to the column that it names": _named_types_are_assigned,
     "an INSERT leaves out the NOT NULL column that the error names": _insert_leaves_out_named_column,

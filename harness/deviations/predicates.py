@@ -163,8 +163,9 @@ def _fired(report: EvaluatedCase) -> set[str]:
 
 
 def _column_names(report: EvaluatedCase) -> list[str]:
-    source = report.case.source
-    return [*report.case.target.schema.names, *(source.schema.names if source is not None else ())]
+    source, read = report.case.source, report.reference.trace.source
+    names = [*report.case.target.schema.names, *(source.schema.names if source is not None else ())]
+    return [*names, *(read.schema.names if read is not None else ())]  # a query of the source may name its own
 
 
 def _has_nested(kinds: tuple[type, ...], report: EvaluatedCase) -> bool:

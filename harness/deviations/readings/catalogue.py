@@ -10,6 +10,7 @@ from mergecheck.harness.deviations.readings import (
     generated_columns,
     hidden_values,
     lost_rows,
+    partition_folders,
     rows,
     source_rows,
     statements,
@@ -44,6 +45,7 @@ READINGS: Mapping[str, Reading] = {
         source_rows,
         copied_rows,
         rows,
+        partition_folders,
         lost_rows,
     )
     for reading in part.READINGS

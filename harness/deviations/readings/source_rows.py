@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import MergePath, Outcome, Prediction
 from mergecheck.reference.syntax.statement import Action
 
@@ -51,6 +52,54 @@ def _source_rows(
         return replace(now, result=replace(found, metrics={**found.metrics, _SOURCE_ROWS: bound.low}))
 
     return apply
+
+
+def _sorted_source(now: Judged) -> Judged | None:
+    """Count the rows of a sorted source up to the first that is beyond the table's rows.
+
+    A sort-merge join stops there. Only what the first scan counts is reported so: the second reads all of the source
+    if unmatched rows of it, or of rewritten files, are kept.
+    """
+    wanted, found, trace = now.reference.answer, now.result, now.reference.trace
+    if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or trace.merge is None:
+        return None
+    has_insert = any(clause.action is Action.INSERT for clause in trace.merge.clauses)
+    is_full = {MergePath.A: True, MergePath.D: not trace.merge.is_matched_only, MergePath.E: has_insert}
+    if is_full.get(wanted.path, False) or trace.matches is None:
+        return None
+    num_rows, counted = wanted.metrics[_SOURCE_ROWS].low, found.metrics.get(_SOURCE_ROWS, 0)
+    exact = _rows_read(now) if now.case.conf.get("spark.sql.shuffle.partitions") == "1" else None
+    least = len({sid for sid, _ in trace.matches.pairs}) if exact is None else exact
+    if not max(least, 1) <= counted < num_rows or counted > (exact or counted):
+        return None
+    return replace(now, result=replace(found, metrics={**found.metrics, _SOURCE_ROWS: num_rows}))
+
+
+def _rows_read(now: Judged) -> int | None:
+    """Count the rows of the source with NULL or a key up to the table's greatest, and the next one.
+
+    Returns:
+        None unless ON is one column of the table that equals one of the source, in one partition of a shuffle.
+    """
+    statement, source, target = now.reference.trace.statement, now.reference.trace.source, now.case.target
+    on = None if statement is None else statement.on.unnest()
+    if statement is None or source is None or not isinstance(on, exp.EQ):
+        return None
+    places: dict[bool, int] = {}
+    for side in (on.left, on.right):
+        if not isinstance(side, exp.Column) or not side.table:
+            return None
+        is_source = side.table.lower() == (statement.source_alias or statement.source).lower()
+        names = [name.lower() for name in (source.schema if is_source else target.schema).names]
+        if side.name.lower() not in names:
+            return None
+        places[is_source] = names.index(side.name.lower())
+    if len(places) != 2:  # noqa: PLR2004 - both sides are of one table
+        return None
+    keys = [row[places[True]] for row in source.rows]
+    held = [row[places[False]] for row in physical_rows(target) if row[places[False]] is not None]
+    beyond = [key for key in keys if key is not None and (not held or key > max(held))]
+    return len(keys) - len(beyond) + bool(beyond)
 
 
 def _has_no_keys(trace: Trace) -> bool:
@@ -104,6 +153,11 @@ def _values(condition: exp.Expr) -> frozenset[bool | None]:
 
 
 READINGS = (
+    Reading(
+        name="rows of a sorted source count up to the first beyond the table's rows",
+        phase=Phase.REPAIR,
+        apply=_sorted_source,
+    ),
     Reading(
         name="without keys to join by source rows count twice, or never",
         phase=Phase.REPAIR,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.schema_json import as_nullable
+from mergecheck.harness.core.schema_json import as_nullable, is_constraint
 from mergecheck.harness.deviations.readings.copied_rows import without_copies
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import partitions_of, without
@@ -115,6 +115,24 @@ def _appends_only(now: Judged) -> Judged | None:
     return replace(now, reference=reference)
 
 
+def _empty_text_passes(now: Judged) -> Judged | None:
+    """Let a merge of one INSERT store rows that fulfil CHECK before the empty text of a partition becomes NULL."""
+    target, merge = now.case.target, now.reference.trace.merge
+    if (
+        merge is None
+        or not merge.is_insert_only
+        or len(merge.clauses) > 1
+        or not isinstance(now.reference.answer, Rejection)
+    ):
+        return None
+    before = now.ask(replace(now.case, target=replace(target, partition_by=())), now.several_matches)
+    properties = {name: text for name, text in target.properties.items() if not is_constraint(name)}
+    after = now.ask(replace(now.case, target=replace(target, properties=properties)), now.several_matches)
+    if not isinstance(before.answer, Prediction) or not isinstance(after.answer, Prediction):
+        return None
+    return replace(now, reference=after)
+
+
 def _null_struct_breaks_nothing(now: Judged) -> Judged | None:
     """Demand of a NOT NULL field that it is not NULL, or that its struct is."""
     target = now.case.target
@@ -164,6 +182,9 @@ READINGS = (
         name="a merge that changes no row may rewrite files of a table that takes appends only",
         phase=Phase.REWRITE,
         apply=_appends_only,
+    ),
+    Reading(
+        name="CHECK sees the empty text of a partition before it is NULL", phase=Phase.REWRITE, apply=_empty_text_passes
     ),
     Reading(
         name="a NULL struct breaks no NOT NULL of its fields", phase=Phase.REWRITE, apply=_null_struct_breaks_nothing
