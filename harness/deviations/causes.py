@@ -141,7 +141,13 @@ def _column_of_vectors_in_both(report: EvaluatedCase, error: str) -> bool:
 
 
 def _helper_column(report: EvaluatedCase, error: str) -> bool:
-    """A table has a column with the name of one that Delta's merge adds, and the error names it."""
+    """A table has a column with the name of one that Delta's merge adds, and the error names it.
+
+    The insert-only path adds none.
+    """
+    answer = report.reference.answer
+    if isinstance(answer, Prediction) and answer.path is MergePath.A:
+        return False
     source, read, merge = report.case.source, report.reference.trace.source, report.reference.trace.merge
     schemas = [report.case.target.schema, *(() if merge is None else (merge.final_schema,))]
     schemas += [table.schema for table in (source, read) if table is not None]

@@ -58,18 +58,13 @@ def engine() -> Iterator[DeltaSparkEngine]:
 
 
 def _case(
-    sql: str,
-    schema: str,
-    target: list[list[Any]],
-    source: list[list[Any]],
-    source_schema: str | None = None,
-    **more: Any,
+    sql: str, schema: str, held: list[list[Any]], given: list[list[Any]], source_schema: str | None = None, **more: Any
 ) -> Case:
     document = {
         "format_version": 1,
         "id": "defect",
-        "target": {"schema": schema, "files": [target], **more.pop("target", {})},
-        "source": {"schema": source_schema or schema, "rows": source},
+        "target": {"schema": schema, "files": [held], **more.pop("target", {})},
+        "source": {"schema": source_schema or schema, "rows": given},
         "sql": sql,
         **more,
     }

@@ -124,6 +124,16 @@ NEAR_MISSES = {
     "delta-spark-arithmetic-taken-for-cast": [
         {"target": {"schema": "id INT, d DOUBLE", "files": [[[1, 1.0]]]}},
     ],
+    "delta-spark-helper-columns": [
+        {"sql": "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"},
+        {"other": ("`_row_id_`", "`_row_dropped_`")},
+        {"other": ("`_row_id_`", "`id`")},
+    ],
+    "delta-spark-column-of-change-files": [
+        {"target": {"schema": "id INT, `__is_cdc` INT", "files": [[[1, 5]]]}},
+        {"sql": "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"},
+    ],
+    "delta-spark-text-of-null-folder-not-null": [{"source": {"schema": "id INT, p STRING", "rows": [[2, "x"]]}}],
     "delta-rs-evolution-missing-column": [{"other": ("named v", "named w")}],
     "iceberg-store-assignment": [{"other": ('to "INT"', 'to "BIGINT"')}, {"other": ("`v`", "`w`")}],
     "iceberg-not-null-left-out": [{"other": ("for 'v'", "for 'w'")}],
