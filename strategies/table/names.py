@@ -48,7 +48,9 @@ _RESERVED = {"v": "_change_type", "w": "_commit_version"}
 def draw_names(draw: DrawFn, plain: Sequence[str], features: frozenset[Feature]) -> tuple[str, ...]:
     """Draw one name per plain name, all different; without the features for names they are the plain names."""
     pools = {Feature.AWKWARD_NAMES: _AWKWARD, Feature.SPACED_NAMES: _SPACED, Feature.INTERNAL_NAMES: _INTERNAL}
-    pool = [name for feature, names in pools.items() if feature in features for name in names]
+    # in a case-sensitive session a stranger's case may call the function of that name
+    unfit = {"user"} if Feature.CASE_SENSITIVE in features else frozenset[str]()
+    pool = [name for feature, names in pools.items() if feature in features for name in names if name not in unfit]
     reserved = Feature.RESERVED_NAMES in features and Feature.CHANGE_DATA_FEED not in features
     names: list[str] = []
     for name in plain:
