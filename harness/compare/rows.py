@@ -87,12 +87,20 @@ def unmatched_rows(
     """Return the missing and the extra rows, occurrence by occurrence, in the order of their texts."""
     left = _by_identity(wanted, wanted_schema)
     right = _by_identity(found, found_schema)
-    missing = [UnmatchedRow(row, key) for key, rows in left.items() for row in rows[len(right.get(key, ())) :]]
-    extra = [UnmatchedRow(row, key) for key, rows in right.items() for row in rows[len(left.get(key, ())) :]]
-    # By text, so that the report of a case does not depend on the order in which an engine happens to answer.
-    missing.sort(key=lambda entry: row_text(entry.row, wanted_schema))
-    extra.sort(key=lambda entry: row_text(entry.row, found_schema))
-    return tuple(missing), tuple(extra)
+    return _without_equal(left, right, wanted_schema), _without_equal(right, left, found_schema)
+
+
+def _without_equal(
+    groups: dict[Identity, list[Row]], others: dict[Identity, list[Row]], schema: Schema
+) -> tuple[UnmatchedRow, ...]:
+    """Give what is left of each group of equal rows, the groups in the order of their texts.
+
+    By text, so that the report of a case does not depend on the order in which an engine happens to answer. The text of
+    a group is made once: an engine may give a row a hundred thousand times.
+    """
+    left = [(key, rows[len(others.get(key, ())) :]) for key, rows in groups.items()]
+    by_text = sorted((group for group in left if group[1]), key=lambda group: row_text(group[1][0], schema))
+    return tuple(UnmatchedRow(row, key) for key, rows in by_text for row in rows)
 
 
 def rows_without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> list[Row]:

@@ -69,8 +69,9 @@ def _cell(value: Value, data_type: DataType | None) -> str:
 def _quoted(text: str) -> str:
     """Quote a text with every character visible, on one line."""
     escaped = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
-    visible = (c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped)
-    return "'" + "".join(visible) + "'"
+    if not escaped.isprintable():
+        escaped = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped)
+    return f"'{escaped}'"
 
 
 def _nested_text(value: Row, data_type: DataType) -> str:
