@@ -18,8 +18,11 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```python(?: title=\"[^\"]*\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 USERS = [
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *(
+        page
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+        if "```python" in page.read_text("utf-8")
+    ),
     *sorted((ROOT / "examples").rglob("*.py")),
     *sorted((ROOT / "harness" / "conformance" / "templates").glob("*.py.txt")),
 ]
