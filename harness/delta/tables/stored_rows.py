@@ -16,6 +16,7 @@ from mergecheck.reference.types.data_types import (
     DATE,
     FLOAT,
     INTEGER_BITS,
+    TIMESTAMP,
     ArrayType,
     DecimalType,
     Field,
@@ -79,16 +80,40 @@ def _as_stored(column: Field, found: pa.DataType) -> Field:
     return Field(column.name, _stored_type(column.type, found))
 
 
-def _stored_type(wanted: DataType, found: pa.DataType) -> DataType:
+def _stored_type(wanted: DataType, found: pa.DataType, *, inside: bool = False) -> DataType:
+    if not _is_readable(wanted, found, inside=inside):
+        raise ValueError(f"a data file holds {found}, where the table's schema has {wanted.ddl()}")
     if isinstance(wanted, StructType) and pa.types.is_struct(found):
         names = [field.name for field in found]
-        return StructType(tuple(_as_stored(f, found.field(f.name).type) for f in wanted.fields if f.name in names))
+        kept = [field for field in wanted.fields if field.name in names]
+        return StructType(
+            tuple(Field(f.name, _stored_type(f.type, found.field(f.name).type, inside=True)) for f in kept)
+        )
     if isinstance(wanted, ArrayType) and pa.types.is_list(found):
-        return ArrayType(_stored_type(wanted.element, found.value_type))
+        return ArrayType(_stored_type(wanted.element, found.value_type, inside=True))
     if isinstance(wanted, MapType) and pa.types.is_map(found):
-        return MapType(_stored_type(wanted.key, found.key_type), _stored_type(wanted.value, found.item_type))
+        return MapType(
+            _stored_type(wanted.key, found.key_type, inside=True),
+            _stored_type(wanted.value, found.item_type, inside=True),
+        )
     earlier = _type_of(found)  # R-716: files of before a column was widened keep its earlier type
     return wanted if earlier is None or not is_widening(earlier, wanted) else earlier
+
+
+def _is_readable(wanted: DataType, found: pa.DataType, *, inside: bool) -> bool:
+    """Tell whether values of a file can be read as a type; those that are no part of another are cast to it."""
+    earlier = _type_of(found)
+    if pa.types.is_null(found) or (earlier is not None and is_widening(earlier, wanted)):
+        return True
+    if isinstance(wanted, StructType):
+        return bool(pa.types.is_struct(found))
+    if isinstance(wanted, ArrayType):
+        return bool(pa.types.is_list(found) or pa.types.is_large_list(found))
+    if isinstance(wanted, MapType):
+        return bool(pa.types.is_map(found))
+    if inside and isinstance(wanted, DecimalType):
+        return bool(pa.types.is_decimal(found))
+    return not inside or wanted != TIMESTAMP or bool(pa.types.is_timestamp(found))
 
 
 def _type_of(found: pa.DataType) -> DataType | None:
