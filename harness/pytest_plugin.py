@@ -170,6 +170,7 @@ def mergecheck_check_case(request: pytest.FixtureRequest) -> Callable[[Case], No
     def check(case: Case) -> None:
         from hypothesis import reject  # noqa: PLC0415 - see the module's docstring
 
+        from mergecheck.harness.core.output_files import write_text  # noqa: PLC0415 - the same
         from mergecheck.reference.case.case_file import dump_case  # noqa: PLC0415 - the same
 
         folder = Path(option(request.config, "findings"))
@@ -182,8 +183,10 @@ def mergecheck_check_case(request: pytest.FixtureRequest) -> Callable[[Case], No
         except CaseFailedError as error:
             failure = str(error)
         if failure:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(dump_case(case), encoding="utf-8")
+            try:
+                write_text(path, dump_case(case), parents=True)
+            except OSError as error:
+                failure += f"\n\nnot saved: cannot write {path}: {error}"
             pytest.fail(failure, pytrace=False)
 
     return check

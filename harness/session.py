@@ -17,7 +17,7 @@ from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, DEFAULT_SECONDS, T
 from mergecheck.harness.engine import SparkSessionEngine
 from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import MergecheckError, UserInputError
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, forget
 from mergecheck.harness.oracles.engine_call import adapter_errors, process_kept, run_limited
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
@@ -267,7 +267,7 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
             yield path, f"left by a lost process, but unreadable: {error}"
             continue
         kept = findings.save(case, f"CRASHED  the process was lost while this case ran\n\n  {case.sql}")
-        path.unlink(missing_ok=True)
+        forget(path)
         if kept not in known:  # two runs of one seed may have been lost at the same case
             known.add(kept)
             yield kept, "the process was lost while this case ran"

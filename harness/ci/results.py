@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.reference.case.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +118,7 @@ def read_result(path: Path) -> Result:
         UserInputError: the file cannot be read, or is none of these.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_ordinary(path))
         return _result(path.name, document)
     except OSError as error:
         raise UserInputError(f"{path} cannot be read: {error.strerror}") from error

@@ -5,7 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.output_files import create
 from mergecheck.harness.errors import UserInputError
+from mergecheck.reference.case.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,17 +31,15 @@ def write_workflows(folder: Path) -> tuple[Path, ...]:
     """
     texts = {folder / name: workflow_text(name) for name in WORKFLOWS}
     try:
-        changed = [path for path, text in texts.items() if path.exists() and path.read_text(encoding="utf-8") != text]
+        changed = [path for path, text in texts.items() if path.exists() and read_ordinary(path) != text]
         if changed:
             names = ", ".join(map(str, changed))
             raise UserInputError(
                 f"{names}: there with another text, and not overwritten. Use --into DIR for a folder to compare."
             )
-        folder.mkdir(parents=True, exist_ok=True)
         new = tuple(path for path in texts if not path.exists())
         for path in new:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(texts[path])
+            create(path, texts[path], parents=True)
     except (OSError, UnicodeDecodeError) as error:
         raise UserInputError(f"cannot write to {folder}: {error}. Give another folder with --into DIR.") from error
     return new

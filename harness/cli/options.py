@@ -11,9 +11,11 @@ import click
 from click.core import ParameterSource
 
 from mergecheck.harness.cli.output.terminal import notice
+from mergecheck.harness.core.output_files import require_writable
 from mergecheck.harness.core.time_limit import DEFAULT_SECONDS
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.spark.config import (
     DEFAULT_MASTER,
@@ -161,9 +163,26 @@ expressions_option = click.option(
     "rest (fuzz: if the engine is on Spark), DuckDB alone, or Spark alone (docs/expressions.md).",
 )
 
+
+def writable(_context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Find out before a run, and not after it, that a file of its results cannot be written.
+
+    Raises:
+        UserInputError: it cannot.
+    """
+    if path is not None:
+        try:
+            require_writable(path)
+        except OSError as error:
+            option = max(parameter.opts, key=len)
+            raise UserInputError(f"cannot write {path}: {error}. Choose another file with {option} FILE.") from error
+    return path
+
+
 markdown_option = click.option(
     "--markdown",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=writable,
     metavar="FILE",
     help="Also write the result to FILE as Markdown.",
 )

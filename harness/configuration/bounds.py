@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from mergecheck.harness.core.output_files import OWN_FOLDER
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -67,7 +69,6 @@ _SUFFIXES: Mapping[Power, tuple[str, ...]] = {
     Power.WRITES_XML: (".xml",),
 }
 _READS_OR_WRITES = frozenset({Power.READS, Power.WRITES_FOLDER, *_SUFFIXES})
-_OWN_FOLDER = ".mergecheck"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -119,6 +120,6 @@ def _beyond(path: Path, folder: Path, *, hidden: bool = False) -> str | None:
         inner = path.resolve().relative_to(folder.resolve())
     except (ValueError, OSError, RuntimeError):  # not below it; no path; a circle of links
         return "leads out of its folder"
-    if not hidden and any(part.startswith(".") and part != _OWN_FOLDER for part in inner.parts):
+    if not hidden and any(part.startswith(".") and part != OWN_FOLDER for part in inner.parts):
         return "leads to a hidden file or folder"
     return None

@@ -6,7 +6,9 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.core.output_files import project_folder
 from mergecheck.harness.errors import UserInputError
+from mergecheck.reference.case.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
 OWN_FILE = "mergecheck.toml"
 PROJECT_FILE = "pyproject.toml"
-_REPOSITORY_MARKS = (".git", ".hg", ".jj")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ def find_file(start: Path, *, home: Path) -> Search:
     """
     start, home = start.resolve(), home.resolve()
     folders = [start, *start.parents]
-    last = next((folder for folder in folders if _is_repository(folder)), home if home in folders else start)
+    last = project_folder(start) or (home if home in folders else start)
     inside = folders[: folders.index(last) + 1]
     for folder in inside:
         for file in _files_in(folder):
@@ -116,17 +117,11 @@ def _project_table(path: Path, document: dict[str, Any]) -> ConfigFile | None:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    if path.exists() and not path.is_file():
-        raise UserInputError(f"{path}: is no ordinary file. Name a TOML file with --config FILE.")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_ordinary(path))
     except OSError as error:
         raise UserInputError(
             f"{path}: cannot be read: {error.strerror}. Name another file with --config FILE."
         ) from error
     except (ValueError, RecursionError) as error:
         raise UserInputError(f"{path} is no TOML: {error}") from error
-
-
-def _is_repository(folder: Path) -> bool:
-    return any((folder / mark).exists() for mark in _REPOSITORY_MARKS)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.errors import UserInputError
+from mergecheck.reference.case.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,7 +84,7 @@ class TrustedFiles:
 
     def _read(self) -> dict[str, str]:
         try:
-            document = json.loads(self.path.read_text(encoding="utf-8"))
+            document = json.loads(read_ordinary(self.path))
             if document["format_version"] != FORMAT_VERSION:
                 raise UserInputError(
                     f"{self.path} has the format version {document['format_version']!r}; this mergecheck reads "

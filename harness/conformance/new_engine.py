@@ -7,6 +7,7 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.output_files import create
 from mergecheck.harness.errors import UserInputError
 
 if TYPE_CHECKING:
@@ -51,10 +52,8 @@ def write_new_engine(name: str, folder: Path) -> tuple[Path, ...]:
     if there:
         raise UserInputError(f"exists already: {', '.join(there)}. Give --directory another folder.")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+            create(path, text, parents=True)
     except OSError as error:
         raise UserInputError(f"cannot write to {folder}: {error}. Give --directory another folder.") from error
     return tuple(files)

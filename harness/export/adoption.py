@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.case_id import content_digest
 from mergecheck.harness.core.merge_text import words_of
+from mergecheck.harness.core.output_files import create
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.origin import case_text
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.model import Expectation
+from mergecheck.reference.case.text_file import read_ordinary
 from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
@@ -105,9 +107,7 @@ def write(files: Iterable[ProposedFile]) -> None:
         if file.is_there:
             continue
         try:
-            file.path.parent.mkdir(parents=True, exist_ok=True)
-            with file.path.open("x", encoding="utf-8", newline="\n") as opened:
-                opened.write(file.text)
+            create(file.path, file.text, parents=True)
         except OSError as error:
             raise UserInputError(f"cannot write {file.path}: {error}. Give --into another folder.") from error
 
@@ -153,7 +153,7 @@ def _test(folder: Path) -> ProposedFile:
 
 def _content(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8") if path.exists() or path.is_symlink() else None
+        return read_ordinary(path) if path.exists() or path.is_symlink() else None
     except (OSError, ValueError) as error:
         raise UserInputError(f"{path} is there and cannot be read: {error}") from error
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core import output_files
 from mergecheck.harness.core.processes import is_alive
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.origin import case_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 
-WORK_DIRECTORY = Path(".mergecheck")
+WORK_DIRECTORY = Path(output_files.OWN_FOLDER)
 FINDINGS_DIRECTORY = WORK_DIRECTORY / "findings"
 
 
@@ -88,7 +89,6 @@ class FindingsDirectory:
     def _write(self, folder: Path, case: Case, report_text: str, origin: Origin | None) -> Path:
         path = folder / f"{case.id}.json"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             _write_new(path, case_text(case, origin))
             _write_new(folder / f"{case.id}.report.txt", report_text + "\n")
         except OSError as error:
@@ -107,7 +107,6 @@ class RunningCase:
     def __init__(self, work_directory: Path = WORK_DIRECTORY, *, job: int = 0) -> None:
         self._folder = work_directory / "running"
         self._path = self._folder / (f"{os.getpid()}-{job}.json" if job else f"{os.getpid()}.json")
-        self._new = self._path.with_suffix(".new")
         self._is_written = False
 
     @contextlib.contextmanager
@@ -130,10 +129,7 @@ class RunningCase:
             UserInputError: if the folder cannot be written.
         """
         try:
-            if not self._folder.is_dir():
-                self._folder.mkdir(parents=True, exist_ok=True)
-            self._new.write_text(dump_case(case), encoding="utf-8")
-            self._new.replace(self._path)  # a reader sees a whole case
+            output_files.write_text(self._path, dump_case(case), parents=True)
             self._is_written = True
         except OSError as error:
             raise UserInputError(
@@ -143,8 +139,17 @@ class RunningCase:
     def clear(self) -> None:
         """Forget the case under way: it came to its end."""
         if self._is_written:
-            self._path.unlink(missing_ok=True)
+            forget(self._path)
             self._is_written = False
+
+    def clear_of(self, pid: int) -> None:
+        """Forget what a process that has ended had under way.
+
+        Raises:
+            UserInputError: if a file cannot be removed.
+        """
+        for path in self.of_process(pid):
+            forget(path)
 
     def of_process(self, pid: int) -> tuple[Path, ...]:
         """Return the cases that a process has under way, or left behind: a case that is being prepared is one."""
@@ -160,6 +165,18 @@ class RunningCase:
                 yield path
 
 
+def forget(path: Path) -> None:
+    """Remove a file of this folder, if it is there.
+
+    Raises:
+        UserInputError: if it cannot be removed.
+    """
+    try:
+        output_files.remove(path, missing_ok=True)
+    except OSError as error:
+        raise UserInputError(f"cannot remove {path}: {error}.") from error
+
+
 def _write_new(path: Path, text: str) -> None:
-    with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
-        file.write(text)
+    with contextlib.suppress(FileExistsError):
+        output_files.create(path, text, parents=True)

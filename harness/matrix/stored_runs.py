@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.matrix.run import Answer
 from mergecheck.reference.case.case_file import case_from_json
+from mergecheck.reference.case.text_file import read_ordinary
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def read_runs(path: Path) -> tuple[StoredRun, ...]:
         UserInputError: the file cannot be read, or is no such document.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_ordinary(path))
         runs = tuple(_runs(str(path), document))
     except OSError as error:
         raise UserInputError(f"{path} cannot be read: {error.strerror}") from error

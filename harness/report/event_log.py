@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.core.output_files import open_stream
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.report.event_json import event_json
 from mergecheck.harness.report.events import broadcast
@@ -64,7 +65,7 @@ def _event_log(
         yield lambda _: None
         return
     with _reported(path, option):
-        lines = path.open("w", encoding="utf-8", buffering=1)
+        lines = open_stream(path)
 
     def write(event: Event) -> None:
         for document in documents_of(event):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.coverage.phases import PHASES
 from mergecheck.harness.errors import UserInputError
+from mergecheck.reference.case.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -104,7 +105,7 @@ def read_figures(path: Path) -> RunFigures:
         UserInputError: it cannot be read.
     """
     try:
-        return figures_of(json.loads(path.read_text(encoding="utf-8")), name=path.name)
+        return figures_of(json.loads(read_ordinary(path)), name=path.name)
     except OSError as error:
         raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core import output_files
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.scale.judge_process import judge_apart
@@ -130,8 +131,7 @@ def run_scale(
 def _save_spec(spec: ScaleSpec, findings: Path) -> Path:
     path = findings / SPECS / f"{spec.name}.json"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(spec.to_json(), encoding="utf-8")
+        output_files.write_text(path, spec.to_json(), parents=True)
     except OSError as error:
         raise UserInputError(f"cannot write {path}: {error}. Choose another folder with --findings DIR.") from error
     return path
@@ -140,7 +140,7 @@ def _save_spec(spec: ScaleSpec, findings: Path) -> Path:
 @contextmanager
 def _folder(work: Path, spec: ScaleSpec) -> Iterator[Path]:
     try:
-        work.mkdir(parents=True, exist_ok=True)
+        output_files.make_folder(work)
         folder = Path(tempfile.mkdtemp(prefix=f"{owned_prefix()}{spec.shape}-", dir=work))
     except OSError as error:
         raise UserInputError(f"cannot work in {work}: {error}. Choose another folder with --work DIR.") from error

@@ -95,8 +95,7 @@ class JobProcess:
         code, pid, engine = process.exitcode, process.pid or 0, self._checker.engine
         self.close()
         if self._checker.work_directory is not None:  # the report keeps the case
-            for path in RunningCase(self._checker.work_directory).of_process(pid):
-                path.unlink(missing_ok=True)
+            RunningCase(self._checker.work_directory).clear_of(pid)
         how = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
         is_late = seconds >= self._checker.limit.seconds
         why = f"the engine had no answer within {self._checker.limit.seconds:g} s (--case-timeout), and " * is_late

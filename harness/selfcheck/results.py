@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.core.output_files import append
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.selfcheck.trial import Kill, SeedResult
+from mergecheck.reference.case.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +51,7 @@ class KeptResults:
         if not self.path.exists():
             return ()
         try:
-            documents = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+            documents = [json.loads(line) for line in read_ordinary(self.path).splitlines()]
             found = [(document["key"], _from_json(document["result"])) for document in documents]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserInputError(
@@ -58,10 +60,18 @@ class KeptResults:
         return tuple(result for key, result in found if key == self.key)
 
     def add(self, result: SeedResult) -> None:
-        """Append one result."""
+        """Append one result.
+
+        Raises:
+            UserInputError: the file cannot be written.
+        """
         line = json.dumps({"key": self.key, "result": asdict(result)})
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        try:
+            append(self.path, line + "\n")
+        except OSError as error:
+            raise UserInputError(
+                f"cannot write {self.path}: {error}. Choose another file with --results FILE."
+            ) from error
 
 
 def code_digest(root: Path = _ROOT) -> str:

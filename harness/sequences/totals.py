@@ -7,7 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.core.output_files import write_text
 from mergecheck.harness.sequences.turns import Turns
+from mergecheck.reference.case.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +78,7 @@ def read_totals(path: Path) -> list[Run]:
     if not path.exists():
         return []
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_ordinary(path))
         if document["format_version"] != FORMAT_VERSION:
             raise TotalsFormatError(f"format version {document['format_version']} instead of {FORMAT_VERSION}")
         return [_run(each) for each in document["runs"]]
@@ -91,9 +93,7 @@ def write_totals(runs: Iterable[Run], path: Path) -> None:
         OSError: it cannot be written.
     """
     document = {"format_version": FORMAT_VERSION, "runs": [_json(run) for run in runs]}
-    beside = path.with_name(f"{path.name}.new")
-    beside.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    beside.replace(path)
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def turns_json(turns: Turns) -> dict[str, Any]:

@@ -23,6 +23,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from mergecheck.harness.core.output_files import write_text
 from mergecheck.harness.errors import OutputError, UserInputError
 from mergecheck.harness.report.render import with_escapes
 from mergecheck.harness.specification.citations import with_titles
@@ -284,7 +285,7 @@ def write_page(path: Path, text: str) -> None:
         UserInputError: the file cannot be written.
     """
     try:
-        path.write_text(with_titles(text), encoding="utf-8")
+        write_text(path, with_titles(text), errors="backslashreplace")
     except OSError as error:
         raise UserInputError(f"cannot write {path}: {error}. Choose another file with --markdown FILE.") from error
 

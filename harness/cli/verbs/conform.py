@@ -14,6 +14,7 @@ from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.conformance import Mark, certificate, counts, failed_checks
 from mergecheck.harness.conformance import conform as run_suite
+from mergecheck.harness.core.output_files import create
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.report.json import checks_not_made
@@ -92,7 +93,6 @@ def _print_result(title: str, results: Sequence[Result]) -> None:
 
 def _write(path: Path, document: dict[str, object]) -> None:
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(json.dumps(document, indent=2) + "\n")
+        create(path, json.dumps(document, indent=2) + "\n")
     except OSError as error:
         raise UserInputError(f"cannot write {path}: {error}. Choose another file with --certificate FILE.") from error

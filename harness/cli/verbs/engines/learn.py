@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.options import json_option, writable
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.core.output_files import write_text
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.learning.learned import (
     Answer,
@@ -37,7 +38,14 @@ _COMPARED = frozenset({Check.ROWS, Check.SCHEMA})
 
 @click.command()
 @click.argument("engine_name", metavar="ENGINE")
-@click.option("-o", "--output", type=_FILE, metavar="FILE", help="Write what was learned to FILE; it is replaced.")
+@click.option(
+    "-o",
+    "--output",
+    type=_FILE,
+    callback=writable,
+    metavar="FILE",
+    help="Write what was learned to FILE; it is replaced.",
+)
 @click.option("--check", "check_file", type=_FILE, metavar="FILE", help="Hold FILE against the engine (exit code 1).")
 @json_option
 def learn(*, engine_name: str, output: Path | None, check_file: Path | None, as_json: bool) -> int:
@@ -74,9 +82,9 @@ def _learned(engine_name: str) -> EngineKnowledge:
 
 def _write(path: Path, known: EngineKnowledge) -> None:
     try:
-        path.write_text(knowledge_text(known), encoding="utf-8")
+        write_text(path, knowledge_text(known))
     except OSError as error:
-        raise UserInputError(f"cannot write {path}: {error.strerror}. Give --output another name.") from error
+        raise UserInputError(f"cannot write {path}: {error}. Give --output another name.") from error
     notice(f"written to {path}")
 
 

@@ -13,6 +13,7 @@ from mergecheck.harness.ci.results import read_result
 from mergecheck.harness.ci.workflows import write_workflows
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, emit_text, show
+from mergecheck.harness.core.output_files import append, write_text
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.report.render import with_escapes
 
@@ -41,10 +42,9 @@ def report(*, results: tuple[Path, ...], github: bool, junit: Path | None) -> in
     try:
         summary = os.environ.get(SUMMARY_VARIABLE)
         if github and summary:
-            with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(step_summary(found))
+            append(Path(summary), step_summary(found))
         if junit is not None:
-            junit.write_text(junit_xml(found), encoding="utf-8")
+            write_text(junit, junit_xml(found), errors="backslashreplace")
     except OSError as error:
         raise UserInputError(f"cannot write the report: {error}") from error
     return ExitCode.AGREE

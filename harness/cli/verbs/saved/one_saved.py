@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.output_files import create
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.corpus import find_case_file, read_saved
+from mergecheck.reference.case.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,11 +47,9 @@ def write_case(path: Path, text: str) -> None:
     """
     try:
         if path.exists():
-            if path.is_file() and path.read_text(encoding="utf-8") == text:
+            if path.is_file() and read_ordinary(path) == text:
                 return
             raise UserInputError(f"{path} is there with other content. Give another file, or remove it.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        create(path, text, parents=True)
     except (OSError, UnicodeDecodeError) as error:
         raise UserInputError(f"cannot write {path}: {error}. Give another file.") from error

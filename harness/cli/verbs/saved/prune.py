@@ -9,6 +9,7 @@ import click
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import findings_option, json_option, spark_options, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.core.output_files import remove
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingStatus, compare
@@ -112,7 +113,7 @@ def _duplicates(findings: list[SavedCase]) -> list[tuple[SavedCase, SavedCase]]:
 def _remove(paths: dict[Path, str]) -> None:
     for path in paths:
         try:
-            path.unlink()
-            path.with_name(path.stem + _REPORT).unlink(missing_ok=True)
+            remove(path)
+            remove(path.with_name(path.stem + _REPORT), missing_ok=True)
         except OSError as error:
             raise UserInputError(f"cannot remove {path}: {error}. Those before it are removed.") from error

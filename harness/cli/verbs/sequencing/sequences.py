@@ -14,6 +14,7 @@ import click
 from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.sequencing.text import lines_of, result_json, show_result, show_totals
+from mergecheck.harness.core.output_files import create
 from mergecheck.harness.engine import LivingEngine
 from mergecheck.harness.engines import engine_names
 from mergecheck.harness.errors import ExitCode, UserInputError
@@ -201,9 +202,8 @@ def _require_living(engines: list[Engine]) -> None:
 def _save(sequence: Sequence, folder: Path) -> Path:
     path = folder / f"{sequence.id}.json"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            path.write_text(dump_sequence(sequence) + "\n", encoding="utf-8")
+        with contextlib.suppress(FileExistsError):
+            create(path, dump_sequence(sequence) + "\n", parents=True)
     except OSError as error:
         raise UserInputError(f"cannot write {path}: {error}. Choose another folder with --findings DIR.") from error
     return path
