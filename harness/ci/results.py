@@ -18,6 +18,7 @@ _ERROR = "engine_error"
 _UNJUDGED = frozenset({"unsupported", _ERROR})
 _NOT_CHECKED, _AGREES = "not_checked", frozenset({"agree", "both_rejected"})
 _TOO_FEW = "too few cases were verified"
+_CUT_OFF = "the run was cut off before its end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,7 @@ def read_result(path: Path) -> Result:
 
 def _result(name: str, document: dict[str, Any]) -> Result:
     engine = str(document.get("engine", ""))
+    cut_off = () if document.get("complete", True) else (_CUT_OFF,)
     if "seed" in document:
         found = [_finding(one) for one in document["findings"]]
         counts = _numbers(document["counts"])
@@ -145,12 +147,13 @@ def _result(name: str, document: dict[str, Any]) -> Result:
             cases=tuple(found),
             counts=counts,
             deviations=_numbers(document.get("deviations", {})),
-            inconclusive=why if is_inconclusive else (),
+            inconclusive=(*cut_off, *(why if is_inconclusive else ())),
         )
     cases = tuple(_saved(one) for one in document.get("cases", [document]))
     verdicts = [case.verdict for case in cases]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
     judged = {"agree", "both_rejected", "mismatch", "deviates"}
+    is_judged = bool(judged.intersection(verdicts)) and _NOT_CHECKED not in verdicts
     return Result(
         name=name,
         engine=engine,
@@ -159,7 +162,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
         cases=cases,
         counts=counts,
         deviations=dict(Counter(name for one in cases for name in one.deviations)),
-        inconclusive=() if judged.intersection(verdicts) and _NOT_CHECKED not in verdicts else (_TOO_FEW,),
+        inconclusive=(*cut_off, *(() if is_judged else (_TOO_FEW,))),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.coverage.case_space import possible_pairs
 from mergecheck.harness.coverage.phases import phases_json
+from mergecheck.harness.coverage.statistics import Stop
 from mergecheck.harness.findings.finding_status import FindingStatus
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import change_schema
@@ -42,13 +43,17 @@ def run_json(report: CaseReport) -> dict[str, Any]:
 
 
 def replay_json(
-    replayed: Sequence[tuple[CaseReport, FindingChange | None, Path]], unreadable: Sequence[str]
+    replayed: Sequence[tuple[CaseReport, FindingChange | None, Path]],
+    unreadable: Sequence[str],
+    *,
+    num_left: int = 0,
 ) -> dict[str, Any]:
     """Write the reports of saved cases as ``replay --json`` gives them.
 
     Args:
         replayed: the check of each case, what became of the finding (None if the case is none), and its file.
         unreadable: a message for each case that was not read or not run.
+        num_left: cases that the run did not come to, because it was interrupted.
     """
     reports = [report for report, _, _ in replayed]
     counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
@@ -64,6 +69,8 @@ def replay_json(
     findings = Counter(compared.status for _, compared, _ in replayed if compared is not None)
     reached = Counter(rule for report in reports if report.is_judged for rule in report.facts.rules)
     return {
+        "complete": not num_left,
+        "num_left": num_left,
         "counts": counts,
         "unsupported": dict(reasons_of(reports, Verdict.UNSUPPORTED)),
         "judged_in_part": dict(reasons_of(reports, Verdict.JUDGED_IN_PART)),
@@ -121,6 +128,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
     return {
         "seed": summary.seed,
         "stop": summary.stop.value,
+        "complete": summary.stop not in {Stop.INTERRUPTED, Stop.ENGINE_DOWN},
         "seconds": round(summary.seconds, 3),
         "phase_seconds": phases_json(counts.phase_seconds),
         "num_cases": counts.num_cases,

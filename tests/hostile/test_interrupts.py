@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -61,3 +62,49 @@ def test_ctrl_c_ends_a_run(stage: str, engine: str, seconds: float, tmp_path: Pa
     assert run.returncode == 130
     assert time.monotonic() - begin < MAX_SECONDS
     assert "Traceback" not in output
+
+
+ENGINE = """
+from echo_engine import Echo
+
+
+class Interrupted(Echo):
+    runs = 0
+
+    def run(self, case):
+        Interrupted.runs += 1
+        if Interrupted.runs > 2:
+            raise KeyboardInterrupt
+        return super().run(case)
+"""
+
+
+@pytest.mark.parametrize("verb", ["replay", "fuzz"])
+def test_a_result_that_was_cut_off_is_marked(verb: str, tmp_path: Path) -> None:
+    """Whoever reads the document alone must not take it for that of a whole run; nor does the report for CI."""
+    (tmp_path / "breaks_off.py").write_text(ENGINE)
+    case = {"format_version": 1, "target": table(1, "a"), "source": table(1, "b")}
+    case["sql"] = f"MERGE INTO target t USING source s ON s.id = t.id {UPDATE}"
+    (tmp_path / "cases").mkdir()
+    for number in range(4):
+        (tmp_path / "cases" / f"{number}.json").write_text(json.dumps({**case, "id": f"case-{number}"}))
+    given = ("cases",) if verb == "replay" else ("--max-cases", "5", "--seed", "1", "--floor", "0")
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "cli")}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603 - our own command
+            [MERGECHECK, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    ended = run(verb, *given, "--engine", "breaks_off:Interrupted", "--json")
+    document = json.loads(ended.stdout)
+    assert ended.returncode == 130
+    assert document["complete"] is False
+    if verb == "replay":
+        assert (len(document["cases"]), document["num_left"]) == (2, 2)
+    else:
+        assert document["stop"] == "interrupted"
+    (tmp_path / "result.json").write_text(ended.stdout)
+    assert "the run was cut off before its end" in run("ci", "report", "result.json", "--github").stdout
+    whole = json.loads(run("replay", "cases", "--engine", "echo_engine:Echo", "--json").stdout)
+    assert (whole["complete"], whole["num_left"]) == (True, 0)

@@ -122,9 +122,10 @@ def replay(
     for message in refused:
         notice(f"not run: {message}")
     unreadable = (*corpus.unreadable, *refused)
+    num_left = len(corpus.cases) - len(reports) - len(refused)
     if as_json:
         replayed = [(one.report, one.compared, one.saved.path) for one in reports]
-        emit_json({"engine": engine_name, **replay_json(replayed, unreadable)})
+        emit_json({"engine": engine_name, **replay_json(replayed, unreadable, num_left=num_left)})
     else:
         _print_result(reports, corpus)
     # a known deviation does not fail a run
@@ -140,7 +141,7 @@ def replay(
             list(map(_for_page, reports)),
             engine=engine_name,
             not_read=unreadable,
-            num_left=len(corpus.cases) - len(reports) - len(refused),
+            num_left=num_left,
             deviations=deviations,
             code=code,
         )

@@ -141,7 +141,10 @@ def sequences(
         except KeyboardInterrupt:
             interrupted = True
     if as_json:
-        emit_json(result_json(reports, engine_name=engine_name, writers=names, seed=None if paths else seed))
+        kept_seed = None if paths else seed
+        emit_json(
+            result_json(reports, engine_name=engine_name, writers=names, seed=kept_seed, is_complete=not interrupted)
+        )
     else:
         show_result(reports, seed=None if paths else seed, steps=steps, who=who, start=first)
         if totals_file is not None:

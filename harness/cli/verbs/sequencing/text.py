@@ -84,7 +84,12 @@ def _show_turns(turns: Turns) -> None:
 
 
 def result_json(
-    reports: list[SequenceReport], *, engine_name: str, writers: tuple[str, ...], seed: int | None
+    reports: list[SequenceReport],
+    *,
+    engine_name: str,
+    writers: tuple[str, ...],
+    seed: int | None,
+    is_complete: bool,
 ) -> dict[str, Any]:
     """Write the result as ``--json`` gives it."""
     turns = _turns(reports)
@@ -93,6 +98,7 @@ def result_json(
         "writers": list(writers),
         **turns_json(turns),
         "seed": seed,
+        "complete": is_complete,
         "counts": dict(Counter(report.ending.value for report in reports)),
         "sequences": [
             {
