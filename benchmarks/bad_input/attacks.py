@@ -109,6 +109,7 @@ def cases(place: Place) -> Iterator[dict[str, Any]]:
         )
         yield _case(_INSERT, schema=f"id INT, v STRING DEFAULT {text}")
         yield _case(_INSERT, schema=f"id INT, v STRING GENERATED ALWAYS AS ({text})")
+        yield _case(_INSERT, schema=f"id INT, v STRING INVARIANT ({text} IS NOT NULL)")
         yield _case(_INSERT, properties={"delta.constraints.c": f"{text} IS NOT NULL"})
     for name, value in (
         ("spark.sql.runSQLOnFiles", "true"),

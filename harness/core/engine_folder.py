@@ -18,13 +18,9 @@ def search_engine_folder() -> None:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
-    _Searched.folder = here
 
 
 def engine_folder() -> str | None:
-    """Return the folder that is searched; None if no engine has been looked up there."""
-    return _Searched.folder
-
-
-class _Searched:
-    folder: str | None = None
+    """Return the working folder if this process imports from it; None if no engine has been looked up there."""
+    here = str(Path.cwd())
+    return here if here in sys.path else None

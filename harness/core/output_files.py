@@ -320,7 +320,7 @@ def _is_descriptor(path: Path) -> bool:
 def _described(folder: int, name: str) -> _Place:
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    except OSError:
+    except FileNotFoundError:
         return _Place(folder=folder, name=name)
     is_special = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
     permissions = stat.S_IMODE(mode) if stat.S_ISREG(mode) else None

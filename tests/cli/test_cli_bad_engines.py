@@ -169,8 +169,15 @@ def test_an_engine_that_does_not_start(
 ) -> None:
     """One line, and exit code 3, for every verb alike."""
     monkeypatch.setattr(session, "OWN_CLASS_START_SECONDS", 0.5)
-    for verb in (("run", case_file), ("replay", case_file), ("fuzz", "--max-cases", "1")):
-        ended = mergecheck(*verb, "--case-timeout", "0.2", "--engine", f"bad_engines:{engine}")
+    name = f"bad_engines:{engine}"
+    for verb in (
+        ("run", case_file, "--engine", name),
+        ("replay", case_file, "--engine", name),
+        ("fuzz", "--max-cases", "1", "--engine", name),
+        ("conform", name),
+        ("learn", name),
+    ):
+        ended = mergecheck(*verb, "--case-timeout", "0.2")
         assert ended.code == 3
         assert reason in ended.err
         assert "Traceback" not in ended.err

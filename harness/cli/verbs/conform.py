@@ -10,11 +10,12 @@ import click
 from rich.table import Table
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.options import case_timeout_option, json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.conformance import Mark, certificate, counts, failed_checks
 from mergecheck.harness.conformance import conform as run_suite
 from mergecheck.harness.core.output_files import create
+from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.report.json import checks_not_made
@@ -38,14 +39,16 @@ _MOST_LINES = 4
     metavar="FILE",
     help="Write the certificate to FILE; an existing file is never overwritten.",
 )
+@case_timeout_option
 @json_option
-def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -> int:
+def conform(*, engine_name: str, certificate_file: Path | None, case_seconds: float, as_json: bool) -> int:
     """Run a fixed suite of cases over every feature of MERGE on ENGINE: pass, fail or unsupported."""
     deviations = load_deviations()
     if certificate_file is not None and certificate_file.exists():
         raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
-    with open_engine(engine_name) as engine:
-        checker = Checker(engine=engine, deviations=deviations)
+    limit = TimeLimit(seconds=case_seconds)
+    with open_engine(engine_name, limit) as engine:
+        checker = Checker(engine=engine, deviations=deviations, limit=limit)
         results = list(run_suite(engine, lambda case, _: checker.check_case(case)))
         document = certificate(engine, results)
         title = f"{engine.name} {engine.version}"

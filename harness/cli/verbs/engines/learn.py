@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.cli.options import json_option, writable
+from mergecheck.harness.cli.options import case_timeout_option, json_option, writable
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.core.output_files import write_text
+from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.learning.learned import (
     Answer,
@@ -47,8 +48,9 @@ _COMPARED = frozenset({Check.ROWS, Check.SCHEMA})
     help="Write what was learned to FILE; it is replaced.",
 )
 @click.option("--check", "check_file", type=_FILE, metavar="FILE", help="Hold FILE against the engine (exit code 1).")
+@case_timeout_option
 @json_option
-def learn(*, engine_name: str, output: Path | None, check_file: Path | None, as_json: bool) -> int:
+def learn(*, engine_name: str, output: Path | None, check_file: Path | None, case_seconds: float, as_json: bool) -> int:
     """Find out by tiny cases what ENGINE takes and refuses: types, clauses, tables, settings, functions.
 
     The file says it with the engine's messages, for review. fuzz --capabilities FILE then draws nothing that is
@@ -57,7 +59,7 @@ def learn(*, engine_name: str, output: Path | None, check_file: Path | None, as_
     if output is not None and check_file is not None:
         raise click.UsageError("give either --output or --check")
     before = None if check_file is None else read_knowledge(check_file)
-    now = _learned(engine_name)
+    now = _learned(engine_name, TimeLimit(seconds=case_seconds))
     if before is not None and before.engine != now.engine:
         raise UserInputError(f"{check_file} is about {before.engine}, and {engine_name} is {now.engine}")
     if output is not None:
@@ -72,10 +74,10 @@ def learn(*, engine_name: str, output: Path | None, check_file: Path | None, as_
     return ExitCode.MISMATCH if changed else ExitCode.AGREE
 
 
-def _learned(engine_name: str) -> EngineKnowledge:
-    with open_engine(engine_name) as engine:
+def _learned(engine_name: str, limit: TimeLimit) -> EngineKnowledge:
+    with open_engine(engine_name, limit) as engine:
         reference = reference_for(engine, Expressions.DUCKDB).evaluate
-        checker = Checker(engine=engine, reference=reference, checks=_COMPARED)
+        checker = Checker(engine=engine, reference=reference, checks=_COMPARED, limit=limit)
         answers = learn_by(probes(), checker.check_case)
         return EngineKnowledge(engine=engine.name, version=engine.version, answers=answers)
 
