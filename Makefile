@@ -42,10 +42,10 @@ docs: setup
 	@echo "Open .site/index.html"
 
 corruptions: setup
-	$(BIN)/python -m mergecheck.harness.corruptions $(SPEC)
+	$(BIN)/python -m tools.corruptions $(SPEC)
 
 specification: setup
-	$(BIN)/python -m mergecheck.harness.rule_pages $(SPEC)
+	$(BIN)/python -m tools.rule_pages $(SPEC)
 
 setup: $(VENV)/.synced
 

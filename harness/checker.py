@@ -6,9 +6,6 @@ import contextlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.interrupts import interrupts_kept
-from mergecheck.harness.core.rerun import Rerun
-from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.explanation.implied import implied
 from mergecheck.harness.findings.store import RunningCase
@@ -16,19 +13,22 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, u
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, UNPREDICTED, check_relations
 from mergecheck.harness.oracles.relations.shape import is_repeatable
-from mergecheck.harness.verdict import LEFT_OUT, Check, Oracle, Verdict
+from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
+from mergecheck.harness.verdict import LEFT_OUT, Check, Oracle, Rerun, Verdict
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.findings.fingerprint import Fingerprint
+    from mergecheck.harness.processes.time_limit import TimeLimit
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 NONE_KNOWN = Deviations()
 _SKIPPED = Reference(answer=Unsupported("the engine does not support the case, so the reference was not asked"))

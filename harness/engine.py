@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import EngineResult, Unsupported
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import EngineResult, Unsupported
+    from mergecheck.model.types.data_types import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Engine(Protocol):
     ``run`` sets the case's target table up from scratch, merges, and reports what it sees afterwards. It
     answers ``Unsupported`` for a case it cannot express and ``Rejection`` for a merge that failed as a
     merge may fail. Anything else that goes wrong (a lost process, a bug in the adapter) raises
-    ``mergecheck.harness.errors.EngineDownError``.
+    ``mergecheck.harness.verdict.EngineDownError``.
     """
 
     name: str

@@ -2,19 +2,94 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.facts import Facts
-from mergecheck.harness.core.rerun import Rerun
-from mergecheck.harness.errors import ExitCode
+from mergecheck.model.facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult, Reference
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.reference.answer import Reference
+
+
+class ExitCode(IntEnum):
+    """What a ``mergecheck`` process ends with."""
+
+    AGREE = 0
+    MISMATCH = 1
+    USAGE = 2
+    ENGINE = 3
+    INCONCLUSIVE = 4
+    INTERRUPTED = 130
+    OUTPUT_CLOSED = 141
+
+
+class MergecheckError(Exception):
+    """Root of the harness's own errors."""
+
+    exit_code = ExitCode.ENGINE
+
+
+class UserInputError(MergecheckError, ValueError):
+    """Something that the user gave cannot be used; the message says what, what is allowed and what to do."""
+
+    exit_code = ExitCode.USAGE
+
+
+class BadSettingError(UserInputError):
+    """A setting of a case has a value that the engine refuses."""
+
+
+class MissingExtraError(UserInputError):
+    """What the user asked for needs packages that are not installed; the message has the command that installs them."""
+
+
+class OutputError(MergecheckError, RuntimeError):
+    """Nobody reads the results of a run any more."""
+
+    exit_code = ExitCode.OUTPUT_CLOSED
+
+
+class EngineDownError(MergecheckError, RuntimeError):
+    """The engine or its infrastructure failed; nothing is known about the merge."""
+
+    exit_code = ExitCode.ENGINE
+
+
+class HarnessBugError(MergecheckError, AssertionError):
+    """The harness contradicts itself; please report it with the case."""
+
+    exit_code = ExitCode.ENGINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerun:
+    """What decides the verdict of a case beside the case itself.
+
+    Attributes:
+        engine: the name that starts the engine; empty if nobody gave one.
+        options: other options by their names without dashes; a flag has the value "".
+    """
+
+    engine: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+    def flags(self, prefix: str = "--") -> str:
+        """Write the options for a shell, each after a space.
+
+        Args:
+            prefix: what stands before each name; pytest's options begin with ``--mergecheck-``.
+        """
+        named = (("engine", self.engine),) if self.engine else ()
+        return "".join(
+            f" {prefix}{name} {shlex.quote(value)}" if value else f" {prefix}{name}"
+            for name, value in (*named, *self.options)
+        )
 
 
 class Verdict(Enum):

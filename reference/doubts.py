@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.typed import Typed, typed_null
+from mergecheck.model.types.typed import Typed, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.reference.errors import UnsupportedByReferenceError
-    from mergecheck.reference.types.data_types import Field, Schema
+    from mergecheck.model.errors import UnsupportedByReferenceError
+    from mergecheck.model.types.data_types import Field, Schema
 
 ERROR = "error"
 """Left out: whether the merge fails."""

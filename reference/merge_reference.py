@@ -14,37 +14,38 @@ from typing import TYPE_CHECKING
 import duckdb
 from sqlglot import exp
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.outcome import PartialAnswer, Prediction, Rejection, Unsupported
+from mergecheck.model.types.typed import Side
 from mergecheck.reference.analysis.clause_names import ClauseNames
 from mergecheck.reference.analysis.new_schema import check_new_schema, dependents_of
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
 from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignmentPolicy
+from mergecheck.reference.answer import Reference
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.asked.tables import TARGET_NAME, find_source, known_tables
 from mergecheck.reference.doubts import Doubts
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import Evaluation
 from mergecheck.reference.evaluation.failures import TOO_LONG, interrupted_late, rejection_of
 from mergecheck.reference.evaluation.replay import unchanged_table
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
 from mergecheck.reference.expressions.names import Relation, char_columns
-from mergecheck.reference.outcome import PartialAnswer, Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.statement import parse_statement
 from mergecheck.reference.trace import Trace
-from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from mergecheck.model.case import Case
+    from mergecheck.model.types.data_types import Field
     from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.asked.evaluator import Evaluator
-    from mergecheck.reference.case.model import Case
     from mergecheck.reference.queries.source_query import SourceRelation
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import Field
 
 _DUPLICATED_KEY = "DUPLICATED_MAP_KEY"
 _TOO_DEEP = "a statement that is nested too deeply"

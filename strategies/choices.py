@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
 
 Option = TypeVar("Option")
 

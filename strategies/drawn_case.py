@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.model.case import Case, Source, Target
 from mergecheck.strategies.expression.function_calls import draw_function_calls
 from mergecheck.strategies.faults.invalid import draw_broken
 from mergecheck.strategies.labels.labels import labels

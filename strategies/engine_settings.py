@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 
 def with_settings(cases: SearchStrategy[Case], conf_domain: Mapping[str, tuple[str, ...]]) -> SearchStrategy[Case]:

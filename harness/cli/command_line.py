@@ -22,10 +22,10 @@ from mergecheck.harness.cli.output.terminal import (
     usage_error,
     whole_notice,
 )
-from mergecheck.harness.core.extras import missing_extra
-from mergecheck.harness.core.interrupts import interrupts_kept
-from mergecheck.harness.errors import ExitCode, MergecheckError, MissingExtraError, OutputError
-from mergecheck.reference.errors import CaseFormatError
+from mergecheck.harness.configuration.extras import missing_extra
+from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.verdict import ExitCode, MergecheckError, MissingExtraError, OutputError
+from mergecheck.model.errors import CaseFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

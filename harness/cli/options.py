@@ -11,13 +11,9 @@ import click
 from click.core import ParameterSource
 
 from mergecheck.harness.cli.output.terminal import notice
-from mergecheck.harness.core.output_files import require_writable
-from mergecheck.harness.core.time_limit import DEFAULT_SECONDS
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.deviations.registry import Deviations
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
-from mergecheck.harness.spark.config import (
+from mergecheck.harness.engines.spark.config import (
     DEFAULT_MASTER,
     MASTER_VARIABLE,
     REMOTE_VARIABLE,
@@ -27,7 +23,10 @@ from mergecheck.harness.spark.config import (
     use_place,
     was_used,
 )
-from mergecheck.harness.verdict import Check, Expressions, Oracle
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
+from mergecheck.harness.processes.output_files import require_writable
+from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS
+from mergecheck.harness.verdict import Check, Expressions, Oracle, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -55,7 +55,7 @@ def _open_closed_streams() -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from mergecheck.harness.core.interrupts import interrupts_kept, lost_interrupts_repeated  # noqa: PLC0415 - as below
+    from mergecheck.harness.processes.interrupts import interrupts_kept, lost_interrupts_repeated  # noqa: PLC0415 - as below
 
     # a library that is interrupted while it is imported may raise an ImportError
     with lost_interrupts_repeated(), interrupts_kept(also_swallowed=False):
@@ -147,8 +147,8 @@ def _be_parent(child: int, read_end: int) -> int:
 
 def _tell_loss(child: int, ended: int) -> int:
     from mergecheck.harness.cli.output.terminal import error_line  # noqa: PLC0415 - it takes its time
-    from mergecheck.harness.errors import ExitCode  # noqa: PLC0415 - the same
     from mergecheck.harness.findings.store import RunningCase  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import ExitCode  # noqa: PLC0415 - the same
 
     how = f"was ended by {signal.Signals(-ended).name}" if ended < 0 else f"ended with exit code {ended}"
     kept = ", ".join(str(path) for path in RunningCase().of_process(child))

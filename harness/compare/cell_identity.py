@@ -12,13 +12,13 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType, Schema
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType, Schema
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _OWN_IDENTITY = (int, str, bytes, dt.date)

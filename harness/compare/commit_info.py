@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.model.formatting import fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

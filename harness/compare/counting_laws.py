@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.log_laws.commit_laws import broken_law
-from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.outcome import MergePath
+from mergecheck.model.formatting import counted
+from mergecheck.model.outcome import MergePath
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -11,15 +11,15 @@ from dataclasses import replace
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.schema_json import as_nullable
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import INTEGER_BITS, ArrayType, DecimalType, MapType, Schema, StructType
+from mergecheck.model.schema_json import as_nullable
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import INTEGER_BITS, ArrayType, DecimalType, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType, Field
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType, Field
 
     Convert = Callable[[Value], Value]
 

@@ -33,17 +33,17 @@ from mergecheck.harness.compare.log_laws.commit_laws import (
 )
 from mergecheck.harness.compare.log_laws.row_tracking_laws import row_id_faults
 from mergecheck.harness.compare.table_outcome import TableOutcome, records_metrics
-from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.verdict import Check, Compared, Mismatch
-from mergecheck.reference.case.layout import physical_rows
+from mergecheck.model.formatting import counted, row_text
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import Feed
 from mergecheck.reference.expressions.names import char_columns
-from mergecheck.reference.outcome import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-    from mergecheck.reference.case.model import Case, Row, Target
-    from mergecheck.reference.outcome import Outcome
+    from mergecheck.model.case import Case, Row, Target
+    from mergecheck.model.outcome import Outcome
 
 PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 

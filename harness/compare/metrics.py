@@ -9,7 +9,7 @@ from mergecheck.harness.verdict import Check, Mismatch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mergecheck.reference.outcome import Bound
+    from mergecheck.model.outcome import Bound
 
 HISTORY_METRICS = frozenset(
     {

@@ -10,8 +10,8 @@ from mergecheck.harness.compare.cell_identity import row_identity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
 
 _REMOVING = frozenset({"delete", "update_preimage"})
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
-from mergecheck.harness.core.formatting import cell_text, counted, fit, row_text
 from mergecheck.harness.verdict import Mismatch
-from mergecheck.reference.types.data_types import STRING, Field, Schema
+from mergecheck.model.formatting import cell_text, counted, fit, row_text
+from mergecheck.model.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from mergecheck.harness.verdict import Check
-    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.model.case import Row, Value
 
     Identity = tuple[Hashable, ...]
 

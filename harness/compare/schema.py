@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.formatting import counted, fit
-from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.verdict import Check, Mismatch
-from mergecheck.reference.types.data_types import ArrayType, Field, MapType, Schema, StructType
+from mergecheck.model.formatting import counted, fit
+from mergecheck.model.schema_json import as_nullable
+from mergecheck.model.types.data_types import ArrayType, Field, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 
 def schema_mismatches(wanted: Schema, found: Schema, *, against: str, complete: bool) -> tuple[Mismatch, ...]:

@@ -17,23 +17,23 @@ import pyarrow as pa
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST, broken_law
-from mergecheck.harness.core.formatting import row_text
-from mergecheck.harness.core.schema_json import as_nullable, contains_type
 from mergecheck.harness.verdict import Check, Compared, Mismatch
+from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.formatting import row_text
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.schema_json import as_nullable, contains_type
+from mergecheck.model.types.data_types import DATE, TIMESTAMP, TIMESTAMP_NTZ, Schema, StructType
 from mergecheck.reference.analysis.constraints import check_texts, row_checks
-from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import char_columns
-from mergecheck.reference.types.data_types import DATE, TIMESTAMP, TIMESTAMP_NTZ, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mergecheck.model.case import Case, Row, Value
+    from mergecheck.model.outcome import Outcome
+    from mergecheck.model.types.data_types import Field
     from mergecheck.reference.analysis.constraints import RowCheck
-    from mergecheck.reference.case.model import Case, Row, Value
-    from mergecheck.reference.outcome import Outcome
-    from mergecheck.reference.types.data_types import Field
 
 _NOT_NULL, _CHECK, _INVARIANT, _GENERATED, _LENGTH = "R-741", "R-742", "R-746", "R-222", "R-822"
 _WORDS = {

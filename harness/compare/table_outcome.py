@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.tracked_rows import TrackedMerge  # noqa: TC001 - dataclass fields are read at run time
-from mergecheck.reference.outcome import Outcome
+from mergecheck.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
 
 @dataclass(frozen=True, slots=True)

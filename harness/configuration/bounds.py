@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from mergecheck.harness.core.output_files import OWN_FOLDER
+from mergecheck.harness.processes.output_files import OWN_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from mergecheck.harness.configuration.bounds import reason_for_trust
 from mergecheck.harness.configuration.files import ConfigFile, find_file, read_file
 from mergecheck.harness.configuration.schema import PROFILES, check, closest, keys_of, load_schema, shared_keys
 from mergecheck.harness.configuration.trusted import TrustedFiles
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -6,9 +6,9 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.core.output_files import project_folder
-from mergecheck.harness.errors import UserInputError
-from mergecheck.reference.case.text_file import read_ordinary
+from mergecheck.harness.processes.output_files import project_folder
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ import math
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.core.similar_names import did_you_mean
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.configuration.similar_names import did_you_mean
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

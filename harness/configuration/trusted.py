@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.errors import UserInputError
-from mergecheck.reference.case.text_file import read_ordinary
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

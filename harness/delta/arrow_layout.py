@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.case.storage import StringType
+from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.storage import StringType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.reference.case.model import Row, Source
+    from mergecheck.model.case import Row, Source
 
 _STRING_TYPES = {
     StringType.STRING: pa.string(),

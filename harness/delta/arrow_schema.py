@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from mergecheck.harness.errors import UserInputError
-from mergecheck.reference.types.data_types import (
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.types.data_types import (
     BIGINT,
     BINARY,
     BOOLEAN,

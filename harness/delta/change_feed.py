@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.delta.read import commit_info, live_rows, paths_named_again, read_actions
 from mergecheck.harness.delta.tables.stored_rows import file_rows
 from mergecheck.harness.delta.tables.vectors import deleted_rows
-from mergecheck.reference.types.data_types import STRING, Field, Schema
+from mergecheck.model.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mergecheck.harness.delta.read import Action, TableState
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
 _CHANGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 

@@ -10,7 +10,7 @@ from mergecheck.harness.delta.tables.partition_values import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 NUMBERS = "operationMetrics has numbers instead of texts"
 """How the fault of a writer begins whose metrics are no texts (R-501)."""

@@ -9,13 +9,13 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from mergecheck.harness.delta.tables.partition_values import HIVE_NULL, escape, parse, serialize
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import INTEGER_BITS, DecimalType
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import INTEGER_BITS, DecimalType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
     Action = dict[str, Any]
 

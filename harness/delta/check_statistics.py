@@ -15,15 +15,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.delta.tables.partition_values import moment
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import INTEGER_BITS, DecimalType, StructType
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import INTEGER_BITS, DecimalType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mergecheck.harness.delta.read import LiveFile
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType, Field, Schema
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType, Field, Schema
 
 _MILLISECOND = dt.timedelta(milliseconds=1)
 _TIMESTAMPS = (types.TIMESTAMP, types.TIMESTAMP_NTZ)

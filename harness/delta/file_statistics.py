@@ -14,14 +14,14 @@ import math
 import struct
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import INTEGER_BITS, DecimalType, StructType
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import INTEGER_BITS, DecimalType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType, Field
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType, Field
 
 _PREFIX_LENGTH = 32
 _LAST_CHARACTER = "\U0010ffff"

@@ -18,23 +18,23 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from mergecheck.harness.core.case_id import with_content_id
-from mergecheck.harness.core.schema_json import as_nullable, schema_from_json
 from mergecheck.harness.delta.arrow_schema import plain_table, schema_of
 from mergecheck.harness.delta.tables.live_files import is_beyond_arrow, live_files
-from mergecheck.harness.errors import HarnessBugError, UserInputError
-from mergecheck.harness.spark.temp_dirs import spill_path
-from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.case.table_properties import checked_properties
-from mergecheck.reference.errors import CaseFormatError
+from mergecheck.harness.processes.temp_dirs import spill_path
+from mergecheck.harness.verdict import HarnessBugError, UserInputError
+from mergecheck.model.arrow import arrow_schema, table_to_rows
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.case_id import with_content_id
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.schema_json import as_nullable, schema_from_json
+from mergecheck.model.table_properties import checked_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
 
 # Features of the protocol that say nothing about what a merge does, or that a copy keeps by its properties or schema.
 _KEPT_FEATURES = frozenset(

@@ -28,8 +28,8 @@ from mergecheck.harness.delta.read import (
     table_at,
 )
 from mergecheck.harness.delta.table_files import changed_files
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.outcome import Rejection
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.delta.read import LiveFile, TableState
     from mergecheck.harness.delta.table_files import TableFiles
-    from mergecheck.reference.case.model import Row, Target
-    from mergecheck.reference.outcome import MergePath
+    from mergecheck.model.case import Row, Target
+    from mergecheck.model.outcome import MergePath
 
 UNREADABLE_TABLE = "MERGECHECK_UNREADABLE_TABLE"
 """Error class of a merge that committed something nobody can read."""

@@ -10,17 +10,17 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from mergecheck.harness.core.schema_json import members_not_null, schema_from_json
 from mergecheck.harness.delta.tables.column_names import stored_names, stored_schema
 from mergecheck.harness.delta.tables.stored_rows import file_rows
 from mergecheck.harness.delta.tables.vectors import deleted_rows, key_of
+from mergecheck.model.schema_json import members_not_null, schema_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import DataType, Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import DataType, Schema
 
 Action = dict[str, Any]
 _COMPACTION = "OPTIMIZE"

@@ -9,16 +9,16 @@ import duckdb
 import pyarrow as pa
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.delta.tables.stored_rows import rows_in
-from mergecheck.reference.types.data_types import STRING, Schema
+from mergecheck.model.formatting import row_text
+from mergecheck.model.types.data_types import STRING, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mergecheck.harness.delta.read import LiveFile
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
 _QUERY = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
 

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
-from mergecheck.harness.core.schema_json import as_nullable, schema_to_json
 from mergecheck.harness.delta.arrow_layout import schema_metadata
 from mergecheck.harness.delta.file_statistics import count_statistics, file_statistics
 from mergecheck.harness.delta.tables.checkpoints import write_checkpoint
@@ -35,21 +34,22 @@ from mergecheck.harness.delta.tables.row_ids import (
 )
 from mergecheck.harness.delta.tables.vectors import write_vectors
 from mergecheck.harness.delta.tables.widened_columns import earlier_rows, with_type_changes
-from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.case.layout import counts_rows, has_vector, partition_indexes, physical_files
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.case.storage import ColumnNames, Statistics, StringType, TargetLayout
-from mergecheck.reference.case.table_properties import IN_COMMIT_TIMESTAMPS, is_of_protocol
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Schema
+from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.case import Target
+from mergecheck.model.layout import counts_rows, has_vector, partition_indexes, physical_files
+from mergecheck.model.schema_json import as_nullable, schema_to_json
+from mergecheck.model.storage import ColumnNames, Statistics, StringType, TargetLayout
+from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS, is_of_protocol
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mergecheck.harness.delta.tables.row_ids import FileNumbers
-    from mergecheck.reference.case.layout import PhysicalFile
-    from mergecheck.reference.case.model import Row, Source
+    from mergecheck.model.case import Row, Source
+    from mergecheck.model.layout import PhysicalFile
 
 _AHEAD_MS = 3_600_000
 """So far in the future is the table's in-commit timestamp: the clock alone never gives a greater one."""
@@ -64,7 +64,7 @@ class UnwritableTableError(ValueError):
 def write_target(target: Target, path: Path, *, described: bool = True) -> None:
     """Write a target as a Delta table: as version 0, or after a few commits if rows have ids from earlier ones.
 
-    The rows lie in the files that ``reference.case.layout.physical_files`` gives, as ``target.layout`` says. NOT NULL,
+    The rows lie in the files that ``model.layout.physical_files`` gives, as ``target.layout`` says. NOT NULL,
     defaults and generation expressions are in the schema, CHECK constraints in the properties; nothing here
     enforces them, so a target may hold what a merge may not write. A table without columns is a log without files.
 

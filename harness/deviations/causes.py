@@ -10,11 +10,10 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.schema_json import is_constraint
-from mergecheck.reference.case.layout import partition_indexes
-from mergecheck.reference.outcome import MergePath, Prediction
-from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.layout import partition_indexes
+from mergecheck.model.outcome import MergePath, Prediction
+from mergecheck.model.schema_json import is_constraint
+from mergecheck.model.types.data_types import (
     ArrayType,
     AtomicName,
     AtomicType,
@@ -22,16 +21,17 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.typed import Side
+from mergecheck.model.types.typed import Side
+from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mergecheck.harness.deviations.predicates import EvaluatedCase
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType, Field
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.analysis.resolved import ResolvedClause
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType, Field
-    from mergecheck.reference.types.typed import Typed
 
     Cause = Callable[[EvaluatedCase, str], bool]
 

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.deviations.causes import CAUSES
 from mergecheck.harness.deviations.expected import BadDifferenceError, parse_difference
 from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, parse_predicate
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.registry import Deviation, Deviations
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.reference.case.case_file import load_cases, parse_cases
-from mergecheck.reference.case.text_file import read_text
-from mergecheck.reference.errors import CaseFormatError
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import load_cases, parse_cases
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.text_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _KEYS = (
     "id",

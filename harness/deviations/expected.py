@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.kinds import DIFFERENCES, is_known
 from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
-from mergecheck.reference.outcome import Prediction
+from mergecheck.model.outcome import Prediction
 
 if TYPE_CHECKING:
     import re

@@ -6,24 +6,24 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mergecheck.harness.core.schema_json import is_constraint
-from mergecheck.harness.coverage.rule_counts import known_rules
 from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.harness.findings.signature import AUTO_MERGE
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.outcome import Rejection
+from mergecheck.harness.properties.rule_counts import known_rules
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.outcome import Rejection
+from mergecheck.model.schema_json import is_constraint
+from mergecheck.model.types.data_types import ArrayType, MapType, Schema, StructType
 from mergecheck.reference.syntax.dialect import SparkDialect
 from mergecheck.reference.syntax.statement import Action, Kind, parse_statement
-from mergecheck.reference.types.data_types import ArrayType, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mergecheck.harness.core.facts import Facts
-    from mergecheck.reference.case.model import Case, Value
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case, Value
+    from mergecheck.model.facts import Facts
+    from mergecheck.model.types.data_types import DataType
+    from mergecheck.reference.answer import Reference
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import DataType
 
 
 class EvaluatedCase(Protocol):

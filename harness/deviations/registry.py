@@ -17,9 +17,8 @@ from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, parts_of
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Phase, judged
 from mergecheck.harness.deviations.row_pairing import expecting_all_cells
-from mergecheck.harness.errors import EngineDownError, ExitCode, MergecheckError
-from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.outcome import Rejection
+from mergecheck.harness.verdict import EngineDownError, ExitCode, MergecheckError, Verdict
+from mergecheck.model.outcome import Rejection
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.deviations.readings.judged import Judged, Reading
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.verdict import CaseReport, Mismatch
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _ORDER = {name: place for place, name in enumerate(READINGS)}
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mergecheck.harness.compare.rows import changed_cell, in_columns_of, unmatched_rows
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.outcome import Outcome, Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from mergecheck.harness.compare.rows import UnmatchedRow
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
 
     Sides = tuple[tuple[Sequence[Row], Schema], tuple[Sequence[Row], Schema]]
 

@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Self
 
 from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.rows import same_rows
-from mergecheck.harness.core.clause_order import in_sql_order
-from mergecheck.harness.core.schema_json import schema_from_json
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, observe
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
+from mergecheck.harness.engines.spark.config import current_place
+from mergecheck.harness.engines.spark.connect import is_remote
+from mergecheck.harness.engines.spark.delta_jars import (
+    DELTA_SESSION_SETTINGS,
+    EXTENSION_SETTINGS,
+    delta_version,
+    maven_coordinates,
+)
+from mergecheck.harness.engines.spark.java_home import diagnose_java
+from mergecheck.harness.engines.spark.packages import has_delta, request_delta
+from mergecheck.harness.engines.spark.session import another_session, settings_of
 from mergecheck.harness.engines.spark_case import (
     AS_STORED,
     COMPILED_PROFILES,
@@ -27,23 +36,14 @@ from mergecheck.harness.engines.spark_case import (
 )
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_lines.delta import delta_line_engine, diagnose_delta_line
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.config import current_place
-from mergecheck.harness.spark.connect import is_remote
-from mergecheck.harness.spark.delta_jars import (
-    DELTA_SESSION_SETTINGS,
-    EXTENSION_SETTINGS,
-    delta_version,
-    maven_coordinates,
-)
-from mergecheck.harness.spark.java_home import diagnose_java
-from mergecheck.harness.spark.packages import has_delta, request_delta
-from mergecheck.harness.spark.session import another_session, settings_of
-from mergecheck.harness.spark_values.error_classes import class_of, error_class_of, error_message
+from mergecheck.harness.engines.spark_values.error_classes import class_of, error_class_of, error_message
+from mergecheck.harness.properties.clause_order import in_sql_order
+from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.arrow import table_to_rows
+from mergecheck.model.outcome import MergePath, Outcome, Rejection
+from mergecheck.model.schema_json import schema_from_json
+from mergecheck.model.types.data_types import STRING, Field, Schema
 from mergecheck.reference.analysis.settings import marks_rows
-from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.outcome import MergePath, Outcome, Rejection
-from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.spark_engine import StagedCase
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Row
+    from mergecheck.model.outcome import EngineResult
 
 _TARGET = "target"
 _NO_PATH = "the path shows in the commit only, and there is none"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.merge_text import without_evolution
 from mergecheck.harness.findings.signature import AUTO_MERGE
+from mergecheck.harness.properties.merge_text import without_evolution
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _MERGE = re.compile(r"\s*MERGE\s+INTO\b", re.IGNORECASE)
 

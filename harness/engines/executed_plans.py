@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.harness.engines.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.harness.verdict import EngineDownError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

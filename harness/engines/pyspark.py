@@ -11,13 +11,13 @@ from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
+from mergecheck.harness.engines.spark.connect import make_active
+from mergecheck.harness.engines.spark.java_home import diagnose_java
 from mergecheck.harness.engines.spark_case import RESULT_COLUMNS, SOURCE_VIEW, is_read_by_merge, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_lines.own_merge import diagnose_merge_line, merge_line_engine
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.connect import make_active
-from mergecheck.harness.spark.java_home import diagnose_java
-from mergecheck.harness.spark_values.error_classes import class_of
+from mergecheck.harness.engines.spark_values.error_classes import class_of
+from mergecheck.harness.verdict import EngineDownError
 from mergecheck.merge import DeltaTable, merge_sql
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
 from mergecheck.merge.errors import (
@@ -28,7 +28,7 @@ from mergecheck.merge.errors import (
     UnsupportedStatementError,
     UnsupportedTableError,
 )
-from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
+from mergecheck.model.outcome import MergePath, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.spark_engine import StagedCase
     from mergecheck.merge.command import MergeResult
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.outcome import EngineResult
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import Schema
 
 
 class PySparkEngine(SparkEngine):

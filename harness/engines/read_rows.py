@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mergecheck.harness.engine import UnreadableByEngineError
-from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.outcome import Rejection
+from mergecheck.model.arrow import table_to_rows
+from mergecheck.model.outcome import Rejection
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
 
 
 def arrow_rows(answer: dict[str, Any] | Rejection, out: Path, schema: Schema) -> tuple[Row, ...]:

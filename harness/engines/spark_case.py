@@ -6,18 +6,18 @@ import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.session import Profile, settings_of
+from mergecheck.harness.engines.spark.session import Profile, settings_of
+from mergecheck.harness.verdict import EngineDownError
 from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX, SETTING_NAMES
+from mergecheck.model.arrow import rows_to_table
 from mergecheck.reference.analysis.settings import is_without_effect
-from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.reference.case.model import Case, Source
+    from mergecheck.model.case import Case, Source
 
 SOURCE_VIEW = "source"
 AS_STORED = {"spark.sql.readSideCharPadding": "false"}

@@ -12,6 +12,10 @@ from py4j.protocol import Py4JError
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Recorded
+from mergecheck.harness.engines.spark.config import require_place, table_folder
+from mergecheck.harness.engines.spark.connect import is_remote
+from mergecheck.harness.engines.spark.session import Profile, another_session, apply_profile, start_session
+from mergecheck.harness.engines.spark.staging import staged_tables
 from mergecheck.harness.engines.spark_case import (
     FAST_PROFILES,
     case_settings,
@@ -22,11 +26,7 @@ from mergecheck.harness.engines.spark_case import (
     profile_of,
     reads_source_from_table,
 )
-from mergecheck.harness.spark.config import require_place, table_folder
-from mergecheck.harness.spark.connect import is_remote
-from mergecheck.harness.spark.session import Profile, another_session, apply_profile, start_session
-from mergecheck.harness.spark.staging import staged_tables
-from mergecheck.reference.outcome import Unsupported
+from mergecheck.model.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.delta.table_files import TableFiles
     from mergecheck.harness.engine import Capabilities
-    from mergecheck.harness.spark.staging import StagedTables
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.harness.engines.spark.staging import StagedTables
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

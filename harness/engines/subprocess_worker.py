@@ -15,9 +15,9 @@ import threading
 from typing import IO, TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.answers.rejections import CRASHED, TIMED_OUT
-from mergecheck.harness.core.processes import limit_memory
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.reference.outcome import Rejection
+from mergecheck.harness.processes.start import limit_memory
+from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.outcome import Rejection
 
 if TYPE_CHECKING:
     from pathlib import Path

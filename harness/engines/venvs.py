@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.errors import EngineDownError, UserInputError
-from mergecheck.harness.spark.maven_jars import cache_directory
+from mergecheck.harness.engines.spark.maven_jars import cache_directory
+from mergecheck.harness.verdict import EngineDownError, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mergecheck.harness.core.merge_text import without_evolution
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.harness.properties.merge_text import without_evolution
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import read_merge
 from mergecheck.reference.syntax.statement import Action, Kind, name_parts

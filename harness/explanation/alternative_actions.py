@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.clause_action import UPDATE, assignments, cut_assignment, insert_action, insert_lists
+from mergecheck.harness.properties.clause_action import UPDATE, assignments, cut_assignment, insert_action, insert_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.core.merge_text import ClauseText
+    from mergecheck.harness.properties.merge_text import ClauseText
 
 
 def action_alternatives(clause: ClauseText, number: int) -> Iterator[tuple[str, ClauseText]]:

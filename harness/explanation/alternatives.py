@@ -14,14 +14,14 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mergecheck.harness.core.merge_text import ClauseText, cut_merge, split_outer, with_operator
 from mergecheck.harness.explanation.alternative_actions import action_alternatives
+from mergecheck.harness.properties.merge_text import ClauseText, cut_merge, split_outer, with_operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.core.merge_text import MergeText
-    from mergecheck.reference.case.model import Case
+    from mergecheck.harness.properties.merge_text import MergeText
+    from mergecheck.model.case import Case
     from mergecheck.reference.trace import Trace
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.harness.core.formatting import cell_text
-from mergecheck.reference.case.layout import physical_rows
+from mergecheck.model.formatting import cell_text
+from mergecheck.model.layout import physical_rows
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.syntax.statement import Kind, Statement
     from mergecheck.reference.trace import Candidate, Trace
-    from mergecheck.reference.types.data_types import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

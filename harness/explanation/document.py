@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.explanation.rows import row_stories
-from mergecheck.reference.case.values import encode_row
-from mergecheck.reference.outcome import Prediction
+from mergecheck.model.outcome import Prediction
+from mergecheck.model.values import encode_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.harness.explanation.rows import RowStory
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 
 def explanation_json(

@@ -10,15 +10,15 @@ from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.explanation.alternatives import alternatives
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+from mergecheck.model.outcome import Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mergecheck.harness.engine import Capabilities
     from mergecheck.harness.verdict import CaseReport, Mismatch
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 _ALWAYS = frozenset({Check.ROWS, Check.SCHEMA, Check.CDF, Check.ERROR, Check.UNCHANGED})
 

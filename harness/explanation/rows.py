@@ -7,14 +7,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.explanation.condition import Conditions
-from mergecheck.reference.outcome import Prediction
+from mergecheck.model.outcome import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.harness.explanation.condition import Tried
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case, Row
+    from mergecheck.reference.answer import Reference
     from mergecheck.reference.syntax.statement import Kind
     from mergecheck.reference.trace import Candidate, Matches, Trace
 

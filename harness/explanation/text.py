@@ -6,12 +6,12 @@ import itertools
 import textwrap
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.explanation.condition import Conditions
 from mergecheck.harness.explanation.rows import Fate, num_stories, row_stories
 from mergecheck.harness.specification.citations import with_titles
+from mergecheck.model.formatting import counted, row_text
+from mergecheck.model.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
-from mergecheck.reference.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.explanation.condition import Tried
     from mergecheck.harness.explanation.rows import RowStory, Unit
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case
+    from mergecheck.model.types.data_types import Schema
+    from mergecheck.reference.answer import Reference
     from mergecheck.reference.trace import Matches, Trace
-    from mergecheck.reference.types.data_types import Schema
 
 MAX_ROWS = 20
 MAX_PAIRS = 100

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.origin import origin_in
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.reference.case.case_file import case_from_json, parse_document
-from mergecheck.reference.case.text_file import read_text
-from mergecheck.reference.errors import CaseFormatError
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import case_from_json, parse_document
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.text_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mergecheck.harness.findings.origin import Origin
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 SUFFIXES = (".json", ".jsonl")
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mergecheck.reference.outcome import Rejection
+    from mergecheck.model.outcome import Rejection
 
 MAX_LENGTH = 80
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.verdict import LEFT_OUT, Check, Verdict
-from mergecheck.reference.outcome import Outcome, Unsupported
+from mergecheck.model.outcome import Outcome, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.findings.error_signature import error_text
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference.outcome import Rejection
+from mergecheck.model.outcome import Rejection
 
 if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport, Mismatch

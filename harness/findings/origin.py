@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.findings.fingerprint import Fingerprint, fingerprint
 from mergecheck.harness.verdict import Check, Mismatch
-from mergecheck.reference.case.case_file import ORIGIN_KEY, case_to_json
-from mergecheck.reference.case.json_shape import require_text
-from mergecheck.reference.errors import CaseFormatError
+from mergecheck.model.case_file import ORIGIN_KEY, case_to_json
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.json_shape import require_text
 
 if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _MAX_WIDTH = 110
 _CHECKS = {check.value: check for check in Check}

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.harness.core.merge_text import words_of
 from mergecheck.harness.findings.fingerprint import Fingerprint, fingerprint, primary_mismatch
+from mergecheck.harness.properties.merge_text import words_of
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.case.model import CDF_PROPERTY
-from mergecheck.reference.case.storage import SourceLayout, TargetLayout
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.case import CDF_PROPERTY
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.storage import SourceLayout, TargetLayout
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 from mergecheck.reference.syntax.statement import parse_statement
-from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
     from mergecheck.reference.syntax.statement import Clause
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core import output_files
-from mergecheck.harness.core.processes import is_alive
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.origin import case_text
-from mergecheck.reference.case.case_file import dump_case
+from mergecheck.harness.processes import output_files
+from mergecheck.harness.processes.start import is_alive
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import dump_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.findings.origin import Origin
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 WORK_DIRECTORY = Path(output_files.OWN_FOLDER)
 FINDINGS_DIRECTORY = WORK_DIRECTORY / "findings"

@@ -17,20 +17,20 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.time_limit import OutOfTime
 from mergecheck.harness.engine import InterruptibleEngine
-from mergecheck.harness.errors import BadSettingError, EngineDownError, MissingExtraError, UserInputError
 from mergecheck.harness.oracles.plain_answer import plain_answer
-from mergecheck.reference.errors import shortened
-from mergecheck.reference.outcome import Unsupported
+from mergecheck.harness.processes.time_limit import OutOfTime
+from mergecheck.harness.verdict import BadSettingError, EngineDownError, MissingExtraError, UserInputError
+from mergecheck.model.errors import shortened
+from mergecheck.model.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine, PrecheckingEngine
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.harness.processes.time_limit import TimeLimit
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 _MAX_TEXT_BYTES = 4_000  # of what an error says
 _SIGNALS = ("SIGTERM", "SIGALRM", "SIGPIPE", "SIGCHLD", "SIGTSTP")

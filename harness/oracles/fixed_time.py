@@ -6,15 +6,15 @@ import datetime as dt
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.merge_text import with_texts_at
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.harness.properties.merge_text import with_texts_at
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import Schema
 from mergecheck.reference.syntax.merge_text import plain_calls
-from mergecheck.reference.types.data_types import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _BARE = {"CURRENT_TIMESTAMP": "TIMESTAMP", "CURRENT_DATE": "DATE"}
 _CALLED = {**_BARE, "LOCALTIMESTAMP": "TIMESTAMP_NTZ", "NOW": "TIMESTAMP", "CURDATE": "DATE"}

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.rows import CHANGE_TYPE
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.reference.outcome import Feed, MergePath, Outcome, Rejection, Unsupported
-from mergecheck.reference.types.data_types import ArrayType, AtomicName, AtomicType, MapType, Schema, StructType
+from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.outcome import Feed, MergePath, Outcome, Rejection, Unsupported
+from mergecheck.model.types.data_types import ArrayType, AtomicName, AtomicType, MapType, Schema, StructType
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.outcome import EngineResult
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import DataType
 
 _PLAIN = frozenset({bool, int, float, str, bytes, Decimal, dt.date, dt.datetime})
 _NO_ROWS = (str, bytes, bytearray, Mapping)

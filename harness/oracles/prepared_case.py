@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import PrecheckingEngine
-from mergecheck.harness.errors import BadSettingError, EngineDownError
 from mergecheck.harness.oracles.engine_call import unsupported_limited
 from mergecheck.harness.oracles.unknown_values import UnknownValues
+from mergecheck.harness.verdict import BadSettingError, EngineDownError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference, Unsupported
+    from mergecheck.harness.processes.time_limit import TimeLimit
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import Unsupported
+    from mergecheck.reference.answer import Reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import Capabilities
+from mergecheck.model.outcome import Outcome, Prediction
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Outcome, Prediction
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
-from mergecheck.reference.outcome import EngineResult, Rejection, Unsupported
+    from mergecheck.model.case import Case
+from mergecheck.model.outcome import EngineResult, Rejection, Unsupported
 
 
 class ReferenceAsEngine:

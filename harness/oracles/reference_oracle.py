@@ -20,27 +20,35 @@ from mergecheck.harness.compare.answers.rejections import (
 from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST as ITSELF
 from mergecheck.harness.compare.stored_rows import check_stored_rows
-from mergecheck.harness.core.interrupts import interrupts_kept
-from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
-from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.harness.errors import BadSettingError, EngineDownError, HarnessBugError
 from mergecheck.harness.oracles.engine_call import raised, run_limited
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.unknown_values import unknown_values, with_stand_ins
-from mergecheck.harness.verdict import CaseReport, Check, Compared, Verdict
+from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, EngineLateError
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.harness.verdict import (
+    BadSettingError,
+    CaseReport,
+    Check,
+    Compared,
+    EngineDownError,
+    HarnessBugError,
+    Verdict,
+)
+from mergecheck.model.outcome import Outcome, PartialAnswer, Prediction, Rejection, Unsupported
 from mergecheck.reference import evaluate
+from mergecheck.reference.answer import Reference
 from mergecheck.reference.doubts import ERROR
-from mergecheck.reference.outcome import Outcome, PartialAnswer, Prediction, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.core.facts import Facts
-    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Capabilities, Engine
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.harness.processes.time_limit import TimeLimit
+    from mergecheck.model.case import Case
+    from mergecheck.model.facts import Facts
+    from mergecheck.model.outcome import EngineResult
 
 _ERROR = Compared(check=Check.ERROR, against=REFERENCE)
 _FAILED = Reference(answer=Unsupported("the case, because it failed"))

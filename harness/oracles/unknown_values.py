@@ -16,9 +16,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import TokenType
 
-from mergecheck.harness.core.merge_text import with_texts_at
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.harness.properties.merge_text import with_texts_at
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.statement import Action, Kind, parse_statement
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from sqlglot.tokens import Token
 
-    from mergecheck.reference.case.model import Case, Row, Value
-    from mergecheck.reference.outcome import Outcome, Prediction
+    from mergecheck.model.case import Case, Row, Value
+    from mergecheck.model.outcome import Outcome, Prediction
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import Schema
 
 _UUIDS = ("3f0c1d52-9d1b-4a53-8f0e-6a2b7c8d9e01", "c4a7e6b8-1f2d-4c3b-a59e-0d1e2f3a4b5c")
 _FRACTIONS = (0.2718281828459045, 0.7390851332151607)

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.coverage.limits import percent
-from mergecheck.harness.coverage.phases import PHASES
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.properties.limits import percent
+from mergecheck.harness.properties.phases import PHASES
 from mergecheck.harness.report.fuzz_figures import read_figures
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from pathlib import Path

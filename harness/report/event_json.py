@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.coverage.phases import phases_json
+from mergecheck.harness.properties.phases import phases_json
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import mismatches_json
-from mergecheck.reference.case.case_file import case_to_json
+from mergecheck.model.case_file import case_to_json
 
 if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.core.output_files import open_stream
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.processes.output_files import open_stream
 from mergecheck.harness.report.event_json import event_json
 from mergecheck.harness.report.events import broadcast
 from mergecheck.harness.report.observations import Observations
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.findings.store import Finding
+    from mergecheck.harness.properties.statistics import Summary
     from mergecheck.harness.verdict import CaseReport
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.report.mismatch import check_name, difference_lines, explanation_lines, headline
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.report.table_merge import changes_of
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
+from mergecheck.model.formatting import row_text
+from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mergecheck.harness.report.table_merge import OwnTables
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import Bound
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import Bound
+    from mergecheck.model.types.data_types import Schema
 
 MAX_ROWS = 10
 MAX_DIFFERENCE_LINES = 24

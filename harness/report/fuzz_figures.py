@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.coverage.phases import PHASES
-from mergecheck.harness.errors import UserInputError
-from mergecheck.reference.case.text_file import read_ordinary
+from mergecheck.harness.properties.phases import PHASES
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,24 +6,24 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.coverage.case_space import possible_pairs
-from mergecheck.harness.coverage.phases import phases_json
-from mergecheck.harness.coverage.statistics import Stop
 from mergecheck.harness.findings.finding_status import FindingStatus
+from mergecheck.harness.properties.case_space import possible_pairs
+from mergecheck.harness.properties.phases import phases_json
+from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.case.values import encode_rows
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.outcome import Outcome, Prediction, Rejection
+from mergecheck.model.values import encode_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
-    from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.findings.finding_status import FindingChange
+    from mergecheck.harness.properties.statistics import Summary
     from mergecheck.harness.verdict import CaseReport, Mismatch
-    from mergecheck.reference.outcome import Bound, Unsupported
+    from mergecheck.model.outcome import Bound, Unsupported
 
 
 def run_json(report: CaseReport) -> dict[str, Any]:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
-from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.explanation.text import reading_lines, why_lines
+from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
-from mergecheck.harness.shrink.shrinker import num_rows
 from mergecheck.harness.specification.citations import cited, titled, with_titles
 from mergecheck.harness.verdict import Check, Oracle
-from mergecheck.reference.outcome import Unsupported
+from mergecheck.model.formatting import counted
+from mergecheck.model.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

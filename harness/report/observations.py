@@ -15,13 +15,13 @@ from mergecheck.harness.report import events
 from mergecheck.harness.report.event_json import event_json, finding_json
 from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.case_file import case_to_json
+from mergecheck.model.case_file import case_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.core.facts import Facts
     from mergecheck.harness.verdict import CaseReport
+    from mergecheck.model.facts import Facts
 
 _STATUS = {
     Verdict.AGREE: "passed",

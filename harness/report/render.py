@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.formatting import row_text
-from mergecheck.harness.core.schema_json import check_constraints, is_constraint
-from mergecheck.reference.types.data_types import quote
+from mergecheck.model.formatting import row_text
+from mergecheck.model.schema_json import check_constraints, is_constraint
+from mergecheck.model.types.data_types import quote
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case, Source
+    from mergecheck.model.case import Case, Source
 
 MAX_ROWS = 8
 # The words of a comment stay on one line.
@@ -81,7 +81,7 @@ def settings_lines(case: Case) -> list[str]:
 
 def statement_lines(sql: str, *, width: int = 98) -> list[str]:
     """Show a statement with every clause on its own line, numbered if there are several."""
-    from mergecheck.harness.core.merge_text import cut_merge  # noqa: PLC0415 - sqlglot loads slowly, and help needs none
+    from mergecheck.harness.properties.merge_text import cut_merge  # noqa: PLC0415 - sqlglot loads slowly, and help needs none
 
     text = cut_merge(sql)
     lines = list(text.lines())

@@ -13,19 +13,19 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.merge_text import cut_merge
-from mergecheck.harness.core.schema_json import as_nullable, check_constraints, is_constraint
+from mergecheck.harness.properties.merge_text import cut_merge
 from mergecheck.harness.report.render import escape, printable
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.schema_json import as_nullable, check_constraints, is_constraint
+from mergecheck.model.types.data_types import ArrayType, AtomicName, DecimalType, MapType, StructType, quote
 from mergecheck.reference.syntax.spark_tokens import TokenKind, read_tokens
-from mergecheck.reference.types.data_types import ArrayType, AtomicName, DecimalType, MapType, StructType, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.case.model import Case, Row, Value
+    from mergecheck.model.case import Case, Row, Value
+    from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.reference.syntax.spark_tokens import Token
-    from mergecheck.reference.types.data_types import DataType, Schema
 
 
 _PLAIN_SETTING = re.compile(r"[A-Za-z0-9_.]+")

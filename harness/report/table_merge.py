@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.evolution import row_converter
-from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.report.json import metrics_json, run_json
 from mergecheck.harness.report.mismatch import reproduce_lines
 from mergecheck.harness.report.render import printable
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.case.values import encode_row
-from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.formatting import counted
+from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.model.values import encode_row
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.model.case import Case, Row
 
 MAX_CHANGES = 10
 ROW_DIFFERENCE = "row difference"

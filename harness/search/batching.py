@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.merge_text import bracketed, cut_merge, words_of
 from mergecheck.harness.oracles.relations.shape import (
     action_of,
     has_random_values,
@@ -18,14 +17,15 @@ from mergecheck.harness.oracles.relations.shape import (
     kind_of,
     names_source_table,
 )
-from mergecheck.reference.case.storage import SourceLayout, TargetLayout
-from mergecheck.reference.types.data_types import BIGINT, Field, Schema
+from mergecheck.harness.properties.merge_text import bracketed, cut_merge, words_of
+from mergecheck.model.storage import SourceLayout, TargetLayout
+from mergecheck.model.types.data_types import BIGINT, Field, Schema
 
 if TYPE_CHECKING:
     from random import Random
 
-    from mergecheck.harness.core.merge_text import ClauseText
-    from mergecheck.reference.case.model import Case, Row, Source, Value
+    from mergecheck.harness.properties.merge_text import ClauseText
+    from mergecheck.model.case import Case, Row, Source, Value
 
 PAIR = "mergecheck_pair"
 MOST_ROWS = 8

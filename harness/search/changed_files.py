@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.similar_names import did_you_mean
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.configuration.similar_names import did_you_mean
+from mergecheck.harness.verdict import UserInputError
 from mergecheck.strategies import Feature
 
 if TYPE_CHECKING:

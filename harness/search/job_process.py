@@ -14,11 +14,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.core.processes import SAFE_PATH, end_with_parent, environment_with, forget_safe_path
-from mergecheck.harness.errors import HarnessBugError
 from mergecheck.harness.findings.store import RunningCase
-from mergecheck.harness.verdict import CaseReport, Verdict
-from mergecheck.reference.outcome import Reference, Unsupported
+from mergecheck.harness.processes.start import SAFE_PATH, end_with_parent, environment_with, forget_safe_path
+from mergecheck.harness.verdict import CaseReport, HarnessBugError, Verdict
+from mergecheck.model.outcome import Unsupported
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -17,10 +17,10 @@ from dataclasses import replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.engine import FactoryEngine, ForkingEngine
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.search.job_process import JobProcess
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

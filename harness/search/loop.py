@@ -6,28 +6,28 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.case_id import with_content_id
-from mergecheck.harness.coverage.statistics import Counts, Stop, Summary
-from mergecheck.harness.engines import engine_name
+from mergecheck.harness.engines.registry import engine_name
 from mergecheck.harness.findings.dedup import KnownFindings
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.findings.store import Finding
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
+from mergecheck.harness.properties.statistics import Counts, Stop, Summary
 from mergecheck.harness.report import events
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
 from mergecheck.harness.search.shrinking import Shrinking, limits_within
-from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.verdict import Verdict
+from mergecheck.model.case_id import with_content_id
 
 if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.findings.origin import Origin
+    from mergecheck.harness.findings.shrink.shrinker import Attempts
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.search.prefetch import Finish, Prefetch
-    from mergecheck.harness.shrink.shrinker import Attempts
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 MAX_REPEATS = 250
 """After this many repeated draws in a row, the strategy has no new case left."""

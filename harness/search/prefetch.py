@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from mergecheck.harness.checker import Checker
-    from mergecheck.harness.coverage.case_space import CaseSpace
+    from mergecheck.harness.properties.case_space import CaseSpace
     from mergecheck.harness.search.stream import Drawn, Draws
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
     Finish = Callable[[], CaseReport]
     Begin = Callable[[Drawn], Finish]

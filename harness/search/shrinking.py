@@ -6,8 +6,8 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.case_id import content_digest
-from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, is_small, shrink
+from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, is_small, shrink
+from mergecheck.model.case_id import content_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.findings.dedup import KnownFindings
     from mergecheck.harness.search.prefetch import Prefetch
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 MAX_RESEMBLING = 6
 """After this many candidates that only show a known finding, shrinking ends."""

@@ -9,22 +9,22 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from mergecheck import strategies
-from mergecheck.harness.core.case_id import ID_LENGTH, content_digest, with_content_id
-from mergecheck.harness.coverage.case_space import cells_of
-from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
+from mergecheck.harness.properties.case_space import cells_of
+from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.search.batching import MOST_ROWS, batch_of
+from mergecheck.model.case_id import ID_LENGTH, content_digest, with_content_id
+from mergecheck.model.outcome import Prediction, Rejection
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Prediction, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hypothesis.strategies import SearchStrategy
 
-    from mergecheck.harness.coverage.case_space import CaseSpace
-    from mergecheck.reference.case.model import Case
-from mergecheck.reference.outcome import Reference
+    from mergecheck.harness.properties.case_space import CaseSpace
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 STEERED_WIDTH = 4
 

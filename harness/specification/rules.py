@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.errors import HarnessBugError
+from mergecheck.harness.verdict import HarnessBugError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,14 +11,13 @@ from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.answers.rejections import compare_rejection, no_error, same_error_class, spurious_error
 from mergecheck.harness.compare.log_laws.identity_laws import settle_ids
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
-from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
 from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of
-from mergecheck.harness.verdict import CaseReport, Check, Compared, Verdict
+from mergecheck.harness.verdict import CaseReport, Check, Compared, Rerun, Verdict
+from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.variants.axes.axis import Exemption
     from mergecheck.harness.variants.axes.variant import Variant
     from mergecheck.harness.verdict import Mismatch
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult, Reference
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.reference.answer import Reference
 
 BASE = "base"
 # Sizes of files and times are functions of the machine and the order of rows.

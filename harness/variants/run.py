@@ -6,14 +6,12 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.case_id import with_content_id
-from mergecheck.harness.engines import engine_name
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.engines.registry import engine_name
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
+from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.report.mismatch import set_aside_report
 from mergecheck.harness.search.stream import Drawn
-from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.variants.axes import selection
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, Variant, variant_named, without_variant
@@ -22,7 +20,8 @@ from mergecheck.harness.variants.counts import Counts
 from mergecheck.harness.variants.finding import VariantFinding
 from mergecheck.harness.variants.judge import Ending, is_comparable
 from mergecheck.harness.variants.text import finding_report
-from mergecheck.harness.verdict import Verdict
+from mergecheck.harness.verdict import UserInputError, Verdict
+from mergecheck.model.case_id import with_content_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.variants.judge import VariantChecker, VariantReport
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 LIMITS = ShrinkLimits(max_seconds=30.0, max_runs=60)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.engine import ConfigurableEngine
+from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named, without_variant
 from mergecheck.harness.variants.judge import VariantChecker, is_comparable
@@ -15,8 +15,8 @@ from mergecheck.harness.verdict import CaseReport, Oracle, Verdict
 if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Engine
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 
 def check_saved(case: Case, checker: Checker) -> CaseReport:

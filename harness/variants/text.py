@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
@@ -12,6 +11,7 @@ from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES
 from mergecheck.harness.variants.judge import Ending
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

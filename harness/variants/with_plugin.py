@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engines.spark_lines.plugins import PLUGIN_SETTING, PluggableEngine
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import ConfigurableEngine, Engine, Recorded
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 
 class EngineWithPlugin:

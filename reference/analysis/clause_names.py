@@ -6,23 +6,23 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import VOID
+from mergecheck.model.types.widening import WideningMode
 from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
 from mergecheck.reference.analysis.validation import check_rewritten
 from mergecheck.reference.analysis.values.assignments import Left, assigned_path
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.written_names import names_in
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import VOID
-from mergecheck.reference.types.widening import WideningMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlglot import exp
 
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.syntax.statement import Clause
-    from mergecheck.reference.types.data_types import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.typed import Side
 from mergecheck.reference.analysis.resolved import TargetConjunct
 from mergecheck.reference.asked.asker import sides_of
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import name_parts
-from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.expressions.translation import Translator
-    from mergecheck.reference.types.typed import Typed
 
 
 def is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> bool:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import StructType
+from mergecheck.model.types.typed import Side, identifier
 from mergecheck.reference.asked.asker import Asker
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import plain_expression
-from mergecheck.reference.types.data_types import StructType
-from mergecheck.reference.types.typed import Side, identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mergecheck.model.types.data_types import Field, Schema, TextLimit
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.asked.asker import Asked
-    from mergecheck.reference.types.data_types import Field, Schema, TextLimit
-    from mergecheck.reference.types.typed import Typed
 
 NOT_NULL_VIOLATED = "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
 CHECK_VIOLATED = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"

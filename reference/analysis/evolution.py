@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mergecheck.reference.errors import RejectedError
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import RejectedError
+from mergecheck.model.types.data_types import (
     INT,
     SMALLINT,
     TINYINT,
@@ -17,8 +17,8 @@ from mergecheck.reference.types.data_types import (
     Schema,
     StructType,
 )
-from mergecheck.reference.types.implicit_casts import has_implicit_cast
-from mergecheck.reference.types.widening import WideningMode, widens
+from mergecheck.model.types.implicit_casts import has_implicit_cast
+from mergecheck.model.types.widening import WideningMode, widens
 
 Path = tuple[str, ...]
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import FLOAT, TIMESTAMP_NTZ, ArrayType, DecimalType, MapType, StructType
 from mergecheck.reference.analysis.constraints import check_texts, parsed
 from mergecheck.reference.analysis.evolution import outermost_structs
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.statement import name_parts
-from mergecheck.reference.types.data_types import FLOAT, TIMESTAMP_NTZ, ArrayType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from mergecheck.model.case import Target
+    from mergecheck.model.types.data_types import DataType, Field, Schema
     from mergecheck.reference.analysis.settings import Settings
-    from mergecheck.reference.case.model import Target
-    from mergecheck.reference.types.data_types import DataType, Field, Schema
 
     Path = tuple[str, ...]
 

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BOOLEAN, STRING, VOID, Schema, type_at
+from mergecheck.model.types.typed import Typed, typed_null
 from mergecheck.reference.analysis.conjuncts import implied_conjuncts, is_equality, target_only_conjuncts
 from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
 from mergecheck.reference.analysis.several_faults import Late, LateFaults
@@ -17,12 +20,9 @@ from mergecheck.reference.analysis.validation import check_condition, check_valu
 from mergecheck.reference.analysis.values.alignment import Aligner
 from mergecheck.reference.analysis.values.assignments import Assigned, check_insert, check_update, generated_ids
 from mergecheck.reference.analysis.values.row_values import RowValues
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import BOOLEAN, STRING, VOID, Schema, type_at
-from mergecheck.reference.types.typed import Typed, typed_null
 
 if TYPE_CHECKING:
     import datetime as dt

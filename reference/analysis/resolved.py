@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:
+    from mergecheck.model.errors import RejectedError
+    from mergecheck.model.types.data_types import Schema
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.analysis.values.assignments import Assigned
     from mergecheck.reference.asked.asker import Asked
-    from mergecheck.reference.errors import RejectedError
-    from mergecheck.reference.types.data_types import Schema
-    from mergecheck.reference.types.typed import Typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.table_properties import FEATURE_PREFIX, Meaning, meaning_of
+from mergecheck.model.types.widening import WideningMode
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
-from mergecheck.reference.case.table_properties import FEATURE_PREFIX, Meaning, meaning_of
 from mergecheck.reference.doubts import ISOLATION_LEVEL
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.widening import WideningMode
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
     from mergecheck.reference.doubts import Doubts
 
 _DELTA = "spark.databricks.delta."

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import RejectedError
-from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.errors import RejectedError
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import Schema
 
 _NO_CAST = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
 

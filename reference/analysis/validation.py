@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import RejectedError
+from mergecheck.model.errors import RejectedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BOOLEAN
+from mergecheck.model.types.typed import Typed
 from mergecheck.reference.expressions.names import LITERAL_FUNCTIONS, METADATA
 from mergecheck.reference.expressions.written_names import names_in
 from mergecheck.reference.queries.scalar_subqueries import CORRELATED, uses_outer_names
-from mergecheck.reference.types.data_types import BOOLEAN
-from mergecheck.reference.types.typed import Typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from mergecheck.model.types.data_types import DataType
+    from mergecheck.model.types.typed import Side
     from mergecheck.reference.asked.evaluator import CaseEvaluator
     from mergecheck.reference.expressions.names import Relation, Scope
     from mergecheck.reference.expressions.translation import Translator
     from mergecheck.reference.queries.source_query import SourceRelation
-    from mergecheck.reference.types.data_types import DataType
-    from mergecheck.reference.types.typed import Side
 
 # What no value of the same statement can be told from outside of it; nor can the rows of TABLESAMPLE.
 _UNKNOWABLE = frozenset(

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.reference.expressions.names import Relation
     from mergecheck.reference.queries.source_query import SourceRelation
-    from mergecheck.reference.types.data_types import DataType, Schema
 
 
 class Evaluator(Protocol):

@@ -5,22 +5,22 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.case.storage import RowIds
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.storage import RowIds
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 from mergecheck.reference.queries.source_query import SourceRelation, source_relation
-from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
+    from mergecheck.model.case import Case, Row, Target, Value
+    from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.reference.asked.asker import Asker
-    from mergecheck.reference.case.model import Case, Row, Target, Value
     from mergecheck.reference.syntax.merge_text import Travel
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import DataType, Schema
 
 _BEFORE_EVERY_COMMIT, _BEHIND_EVERY_COMMIT = 2020, 2900
 TARGET_NAME, SOURCE_NAME = "target", "source"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from mergecheck.reference.types.typed import string_literal
+from mergecheck.model.types.typed import string_literal
 
 _SHORT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|CAST\((?:-?[0-9]+|'[^']*') AS [A-Z0-9(),]+\)")
 _BOUND = re.compile(r"\bx\b")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mergecheck.reference.casts.cast_sql import Failure, guarded, let, unsupported
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BINARY,
     BOOLEAN,
     DATE,
@@ -16,7 +15,8 @@ from mergecheck.reference.types.data_types import (
     DataType,
     DecimalType,
 )
-from mergecheck.reference.types.implicit_casts import type_word
+from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.reference.casts.cast_sql import Failure, guarded, let, unsupported
 
 _PLAIN_SCALE = 6  # up to which Java spells a decimal without an exponent
 # Up to so many digits Java 17 gives the shortest text that reads back as the same number, as DuckDB does.

@@ -6,6 +6,24 @@ A cast that must fail raises inside DuckDB with the error class as its message. 
 
 from __future__ import annotations
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER_BITS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    DataType,
+    DecimalType,
+)
+from mergecheck.model.types.implicit_casts import INTEGER_DIGITS, common_type, is_numeric, type_word
+from mergecheck.model.types.typed import duckdb_type, typed_null
 from mergecheck.reference.casts.cast_sql import (
     Failure,
     failed,
@@ -26,24 +44,6 @@ from mergecheck.reference.casts.text_casts import (
     text_to_integer,
     text_to_timestamp,
 )
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import (
-    BIGINT,
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTEGER_BITS,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    VOID,
-    DataType,
-    DecimalType,
-)
-from mergecheck.reference.types.implicit_casts import INTEGER_DIGITS, common_type, is_numeric, type_word
-from mergecheck.reference.types.typed import duckdb_type, typed_null
 
 __all__ = ["CAST_OVERFLOW", "Failure", "can_cast", "cast", "common_type", "is_up_cast"]
 

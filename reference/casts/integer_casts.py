@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.casts.cast_sql import Failure, failed, guarded
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types.data_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -15,10 +14,11 @@ from mergecheck.reference.types.data_types import (
     TIMESTAMP,
     DecimalType,
 )
-from mergecheck.reference.types.typed import duckdb_type
+from mergecheck.model.types.typed import duckdb_type
+from mergecheck.reference.casts.cast_sql import Failure, failed, guarded
 
 if TYPE_CHECKING:
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 MICROS = 1_000_000
 """Microseconds in a second."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from mergecheck.reference.casts.cast_sql import fail, let, unsupported
-from mergecheck.reference.casts.conversions import is_up_cast
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -23,7 +21,9 @@ from mergecheck.reference.types.data_types import (
     StructType,
     has_type,
 )
-from mergecheck.reference.types.typed import duckdb_type
+from mergecheck.model.types.typed import duckdb_type
+from mergecheck.reference.casts.cast_sql import fail, let, unsupported
+from mergecheck.reference.casts.conversions import is_up_cast
 
 _FLOATING = (FLOAT, DOUBLE)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mergecheck.reference.casts.conversions import CAST_OVERFLOW, Failure, cast, is_up_cast
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BIGINT,
     DOUBLE,
     FLOAT,
@@ -15,8 +14,9 @@ from mergecheck.reference.types.data_types import (
     DecimalType,
     StructType,
 )
-from mergecheck.reference.types.implicit_casts import is_numeric, type_word
-from mergecheck.reference.types.typed import Typed, combine, duckdb_type, identifier
+from mergecheck.model.types.implicit_casts import is_numeric, type_word
+from mergecheck.model.types.typed import Typed, combine, duckdb_type, identifier
+from mergecheck.reference.casts.conversions import CAST_OVERFLOW, Failure, cast, is_up_cast
 
 _BIGINT_DIGITS = 19  # of the longest BIGINT; not every number of so many digits is one
 

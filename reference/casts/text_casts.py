@@ -6,9 +6,9 @@ was compared with Spark value by value; rare spellings (hexadecimal floats, year
 
 from __future__ import annotations
 
+from mergecheck.model.types.data_types import INTEGER_BITS, TIMESTAMP, TIMESTAMP_NTZ, DataType, DecimalType
+from mergecheck.model.types.typed import duckdb_type
 from mergecheck.reference.casts.cast_sql import Failure, failed, guarded, let, malformed, unsupported
-from mergecheck.reference.types.data_types import INTEGER_BITS, TIMESTAMP, TIMESTAMP_NTZ, DataType, DecimalType
-from mergecheck.reference.types.typed import duckdb_type
 
 _TRIMMED = r"regexp_replace({}, '^[\x00-\x20\x7F]+|[\x00-\x20\x7F]+$', '', 'g')"  # Spark's own: control characters, too
 _JAVA_TRIMMED = r"regexp_replace({}, '^[\x00-\x20]+|[\x00-\x20]+$', '', 'g')"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from mergecheck.reference.case.arrow import arrow_type
+from mergecheck.model.arrow import arrow_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

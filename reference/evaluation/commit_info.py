@@ -13,8 +13,8 @@ from mergecheck.reference.syntax.statement import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mergecheck.model.outcome import Bound
     from mergecheck.reference.analysis.resolved import Resolved
-    from mergecheck.reference.outcome import Bound
 
 _PREDICATES = {
     Kind.MATCHED: "matchedPredicates",

@@ -29,12 +29,13 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.layout import has_vector, physical_files
+from mergecheck.model.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.analysis.constraints import row_checks
 from mergecheck.reference.analysis.new_schema import dependents_of
 from mergecheck.reference.asked.asker import Asker
-from mergecheck.reference.case.layout import has_vector, physical_files
 from mergecheck.reference.doubts import ERROR
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.commit_info import predict_commit_info, predict_result_row
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.generated_ids import columns_with_generated_ids, predict_generated_ids
@@ -59,7 +60,6 @@ from mergecheck.reference.evaluation.written_rows import (
     row_failures,
     stored_rows,
 )
-from mergecheck.reference.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.trace import Effects, Matches
 
@@ -68,12 +68,12 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+    from mergecheck.model.case import Row, Target
+    from mergecheck.model.outcome import Bound, GeneratedIds
     from mergecheck.reference.analysis.constraints import RowCheck
     from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.analysis.settings import Settings
-    from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.doubts import Doubts
-    from mergecheck.reference.outcome import Bound, GeneratedIds
     from mergecheck.reference.queries.source_query import SourceRelation
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.outcome import GeneratedIds, MergePath
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.outcome import GeneratedIds, MergePath
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
+    from mergecheck.model.case import Row
     from mergecheck.reference.analysis.new_schema import Dependents
     from mergecheck.reference.analysis.resolved import Resolved
-    from mergecheck.reference.case.model import Row
     from mergecheck.reference.trace import Effects
 
 

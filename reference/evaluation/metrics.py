@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mergecheck.reference.outcome import Bound, MergePath
+from mergecheck.model.outcome import Bound, MergePath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

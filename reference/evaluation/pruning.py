@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.case.storage import Statistics
+from mergecheck.model.storage import Statistics
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from mergecheck.model.case import Target
     from mergecheck.reference.analysis.resolved import Resolved, TargetConjunct
-    from mergecheck.reference.case.model import Target
     from mergecheck.reference.evaluation.tables import Tables
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.case.layout import physical_rows
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import MergePath, Prediction
 from mergecheck.reference.evaluation.metrics import Counts, predict_metrics
-from mergecheck.reference.outcome import MergePath, Prediction
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Target
+    from mergecheck.model.case import Target
 
 _NOTHING = Counts(
     source=0,

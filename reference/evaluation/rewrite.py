@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.case.layout import counts_rows
-from mergecheck.reference.outcome import MergePath
+from mergecheck.model.layout import counts_rows
+from mergecheck.model.outcome import MergePath
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mergecheck.model.case import Row
+    from mergecheck.model.storage import TargetLayout
     from mergecheck.reference.analysis.resolved import Resolved
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.case.storage import TargetLayout
     from mergecheck.reference.trace import Effects, Matches
 
 

@@ -24,29 +24,29 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
-from mergecheck.reference.case.arrow import numbered_rows, table_to_rows
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.arrow import numbered_rows, table_to_rows
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.types.data_types import StructType
+from mergecheck.model.types.typed import Side, duckdb_type
 from mergecheck.reference.evaluation.asked_values import answers
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.trace import Candidate, Matches
-from mergecheck.reference.types.data_types import StructType
-from mergecheck.reference.types.typed import Side, duckdb_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from duckdb import DuckDBPyConnection
 
+    from mergecheck.model.case import Row, Target
+    from mergecheck.model.types.data_types import Field
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
     from mergecheck.reference.asked.asker import Asked
     from mergecheck.reference.asked.evaluator import CaseEvaluator
-    from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.expressions.names import Relation
     from mergecheck.reference.queries.source_query import SourceRelation
-    from mergecheck.reference.types.data_types import Field
-    from mergecheck.reference.types.typed import Typed
 
 _TABLE_OF = {Kind.MATCHED: "matched", Kind.NOT_MATCHED: "not_matched", Kind.NOT_MATCHED_BY_SOURCE: "by_source"}
 _UNITS = {

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.case.layout import partition_indexes
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.layout import partition_indexes
+from mergecheck.model.outcome import Bound
+from mergecheck.model.types.data_types import STRING
 from mergecheck.reference.evaluation.asked_values import answers, failures
 from mergecheck.reference.evaluation.failures import rejection_of
-from mergecheck.reference.outcome import Bound
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import STRING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
+    from mergecheck.model.case import Row, Target
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.analysis.constraints import RowCheck
     from mergecheck.reference.analysis.resolved import ResolvedClause
-    from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.evaluation.tables import Tables
     from mergecheck.reference.trace import Candidate, Effects
-    from mergecheck.reference.types.data_types import Schema
 
 
 def broken_constraints(

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BIGINT, DOUBLE, FLOAT, INTEGER_BITS, VOID, DecimalType
+from mergecheck.model.types.implicit_casts import as_decimal, common_type, is_numeric, type_word
+from mergecheck.model.types.typed import Typed, combine, duckdb_type
 from mergecheck.reference.casts.cast_sql import fail, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import BIGINT, DOUBLE, FLOAT, INTEGER_BITS, VOID, DecimalType
-from mergecheck.reference.types.implicit_casts import as_decimal, common_type, is_numeric, type_word
-from mergecheck.reference.types.typed import Typed, combine, duckdb_type
 
 if TYPE_CHECKING:
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 _SYMBOLS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}
 _MAX_PRECISION = 38

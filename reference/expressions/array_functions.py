@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import BOOLEAN, DOUBLE, FLOAT, VOID, ArrayType, MapType, StructType
-from mergecheck.reference.types.implicit_casts import type_word
-from mergecheck.reference.types.typed import ArrayCall, ArrayFunction, Typed, combine
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BOOLEAN, DOUBLE, FLOAT, VOID, ArrayType, MapType, StructType
+from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.typed import ArrayCall, ArrayFunction, Typed, combine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 
 def array_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BIGINT, BOOLEAN, INT, STRING, ArrayType, MapType, StructType
+from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.typed import Typed, combine, duckdb_type
 from mergecheck.reference.casts.cast_sql import fail, let, unsupported
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.array_functions import is_plain
 from mergecheck.reference.expressions.literals import text_literal
 from mergecheck.reference.expressions.map_functions import value_of_key
 from mergecheck.reference.expressions.operands import bound, count, literal_number, literal_text, whole
-from mergecheck.reference.types.data_types import BIGINT, BOOLEAN, INT, STRING, ArrayType, MapType, StructType
-from mergecheck.reference.types.implicit_casts import type_word
-from mergecheck.reference.types.typed import Typed, combine, duckdb_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import STRING, VOID
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import STRING, VOID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.types.typed import Typed
+    from mergecheck.model.types.typed import Typed
 
 
 def with_spaces(operands: Sequence[Typed]) -> list[Typed]:

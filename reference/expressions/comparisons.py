@@ -6,11 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.expressions.char_padding import refuse_char, with_spaces
-from mergecheck.reference.expressions.functions import same_type
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -23,12 +20,15 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.typed import Typed, combine
+from mergecheck.model.types.typed import Typed, combine
+from mergecheck.reference.casts.nested_casts import cast_value
+from mergecheck.reference.expressions.char_padding import refuse_char, with_spaces
+from mergecheck.reference.expressions.functions import same_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",

@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.casts.cast_sql import fail
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.expressions.array_items import element
-from mergecheck.reference.expressions.functions import same_type
-from mergecheck.reference.expressions.map_functions import value_of_key
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BIGINT,
     DOUBLE,
     FLOAT,
@@ -22,7 +18,11 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.typed import Typed, combine, identifier
+from mergecheck.model.types.typed import Typed, combine, identifier
+from mergecheck.reference.casts.cast_sql import fail
+from mergecheck.reference.expressions.array_items import element
+from mergecheck.reference.expressions.functions import same_type
+from mergecheck.reference.expressions.map_functions import value_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable

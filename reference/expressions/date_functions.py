@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import DATE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ, TINYINT
+from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.typed import Typed, combine, duckdb_type
 from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import DATE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ, TINYINT
-from mergecheck.reference.types.implicit_casts import type_word
-from mergecheck.reference.types.typed import Typed, combine, duckdb_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 _DAYS = (TINYINT, SMALLINT, INT)
 _TRUNC = {"YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "MONTH": "month", "MM": "month"} | {

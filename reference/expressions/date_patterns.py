@@ -9,12 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from mergecheck.reference.casts.cast_sql import let, unsupported
-from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.expressions.literals import plain_text, text_literal
-from mergecheck.reference.expressions.operands import bound, count, literal_text, whole
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BIGINT,
     DATE,
     INT,
@@ -24,8 +20,12 @@ from mergecheck.reference.types.data_types import (
     TIMESTAMP_NTZ,
     DecimalType,
 )
-from mergecheck.reference.types.implicit_casts import type_word
-from mergecheck.reference.types.typed import Typed, combine
+from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.typed import Typed, combine
+from mergecheck.reference.casts.cast_sql import let, unsupported
+from mergecheck.reference.casts.nested_casts import cast_value
+from mergecheck.reference.expressions.literals import plain_text, text_literal
+from mergecheck.reference.expressions.operands import bound, count, literal_text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.casts.cast_sql import let, unsupported
-from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.expressions.arithmetic import absolute
-from mergecheck.reference.expressions.char_padding import refuse_char
-from mergecheck.reference.syntax.query_tree import described
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BINARY,
     BOOLEAN,
     DOUBLE,
@@ -24,8 +19,13 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.implicit_casts import common_type, type_word
-from mergecheck.reference.types.typed import Typed, combine
+from mergecheck.model.types.implicit_casts import common_type, type_word
+from mergecheck.model.types.typed import Typed, combine
+from mergecheck.reference.casts.cast_sql import let, unsupported
+from mergecheck.reference.casts.nested_casts import cast_value
+from mergecheck.reference.expressions.arithmetic import absolute
+from mergecheck.reference.expressions.char_padding import refuse_char
+from mergecheck.reference.syntax.query_tree import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import BOOLEAN, ArrayType, MapType
-from mergecheck.reference.types.typed import Typed, combine, duckdb_type
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BOOLEAN, ArrayType, MapType
+from mergecheck.model.types.typed import Typed, combine, duckdb_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,11 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from mergecheck.reference.casts.cast_sql import let, unsupported
-from mergecheck.reference.errors import CaseFormatError, UnsupportedByReferenceError
-from mergecheck.reference.expressions.literals import text_literal
-from mergecheck.reference.expressions.operands import count, literal_text, text
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import CaseFormatError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -25,9 +22,12 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.ddl import parse_schema, parse_type
-from mergecheck.reference.types.implicit_casts import type_word
-from mergecheck.reference.types.typed import Typed, combine, duckdb_type, identifier
+from mergecheck.model.types.ddl import parse_schema, parse_type
+from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.typed import Typed, combine, duckdb_type, identifier
+from mergecheck.reference.casts.cast_sql import let, unsupported
+from mergecheck.reference.expressions.literals import text_literal
+from mergecheck.reference.expressions.operands import count, literal_text, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.case.values import decode, encode
-from mergecheck.reference.errors import CaseFormatError, UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import CaseFormatError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -26,10 +25,11 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.typed import Typed, duckdb_type, string_literal
+from mergecheck.model.types.typed import Typed, duckdb_type, string_literal
+from mergecheck.model.values import decode, encode
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
 
 _MAX_DIGITS = 38
 _SPECIAL = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}

@@ -16,7 +16,7 @@ from mergecheck.reference.expressions.text_pieces import TEXT_CALLS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.reference.types.typed import Typed
+    from mergecheck.model.types.typed import Typed
 
 _CALLS = {**ARRAY_CALLS, **JSON_CALLS, **MAP_CALLS, **NUMBER_CALLS, **PATTERN_CALLS, **TEXT_CALLS}
 

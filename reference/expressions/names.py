@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import STRING, ArrayType, DataType, MapType, Schema, StructType
-from mergecheck.reference.types.typed import Side, Typed, identifier, string_literal
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import STRING, ArrayType, DataType, MapType, Schema, StructType
+from mergecheck.model.types.typed import Side, Typed, identifier, string_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BIGINT, DOUBLE, INT, INTEGER_BITS, DecimalType
+from mergecheck.model.types.implicit_casts import common_type, type_word
+from mergecheck.model.types.typed import Typed, combine, duckdb_type
 from mergecheck.reference.casts.cast_sql import fail, let, unsupported
 from mergecheck.reference.casts.conversions import Failure, cast
 from mergecheck.reference.casts.integer_casts import wrapped
 from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.comparisons import compare
 from mergecheck.reference.expressions.operands import bound, count, literal_number
-from mergecheck.reference.types.data_types import BIGINT, DOUBLE, INT, INTEGER_BITS, DecimalType
-from mergecheck.reference.types.implicit_casts import common_type, type_word
-from mergecheck.reference.types.typed import Typed, combine, duckdb_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import INT, INTEGER_BITS, STRING
+from mergecheck.model.types.implicit_casts import type_word
 from mergecheck.reference.casts.cast_sql import unsupported
 from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.literals import plain_text, whole_number
-from mergecheck.reference.types.data_types import INT, INTEGER_BITS, STRING
-from mergecheck.reference.types.implicit_casts import type_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sqlglot import exp
 
-    from mergecheck.reference.types.data_types import DataType
-    from mergecheck.reference.types.typed import Typed
+    from mergecheck.model.types.data_types import DataType
+    from mergecheck.model.types.typed import Typed
 
 Translate: TypeAlias = "Callable[[exp.Expr], Typed]"
 Call: TypeAlias = "Callable[[Sequence[exp.Expr], Translate], Typed]"

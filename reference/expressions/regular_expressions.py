@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.literals import plain_text
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BINARY, BOOLEAN, INT, STRING, VOID, ArrayType, MapType, StructType
+from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.literals import text_literal
 from mergecheck.reference.expressions.operands import whole
 from mergecheck.reference.expressions.regular_expressions import pattern_of
 from mergecheck.reference.expressions.text_pieces import matching, substring
-from mergecheck.reference.types.data_types import BINARY, BOOLEAN, INT, STRING, VOID, ArrayType, MapType, StructType
-from mergecheck.reference.types.implicit_casts import type_word
-from mergecheck.reference.types.typed import Typed, combine
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,24 +6,24 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BINARY, BOOLEAN, INT, INTEGER_BITS, STRING, ArrayType
+from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.literals import plain_text, text_literal
 from mergecheck.reference.expressions.operands import bound, count, if_ascii, literal_number, literal_text, text, whole
 from mergecheck.reference.expressions.regular_expressions import pattern_of, plain_delimiter
-from mergecheck.reference.types.data_types import BINARY, BOOLEAN, INT, INTEGER_BITS, STRING, ArrayType
-from mergecheck.reference.types.implicit_casts import type_word
-from mergecheck.reference.types.typed import Typed, combine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sqlglot import exp
 
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.reference.expressions.operands import Call, Translate
     from mergecheck.reference.expressions.regular_expressions import Pattern
-    from mergecheck.reference.types.data_types import DataType
 
 _MOST_PAD = 10_000
 _REFERENCE = re.compile(r"\$([1-9])(?![0-9])")

@@ -13,8 +13,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
+from mergecheck.model.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+)
+from mergecheck.model.types.ddl import parse_type
+from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.nested_casts import cast_value, try_cast_value
-from mergecheck.reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.arithmetic import arithmetic, divide, divide_whole, negative
 from mergecheck.reference.expressions.array_functions import array_call, array_contains
 from mergecheck.reference.expressions.comparisons import COMPARISONS, compare, is_between, is_in
@@ -34,18 +46,6 @@ from mergecheck.reference.expressions.named_functions import named_call
 from mergecheck.reference.expressions.number_functions import bits, no_bits
 from mergecheck.reference.expressions.text_functions import text_call
 from mergecheck.reference.syntax.statement import is_name, name_parts
-from mergecheck.reference.types.data_types import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    VOID,
-)
-from mergecheck.reference.types.ddl import parse_type
-from mergecheck.reference.types.typed import Typed, combine
 
 if TYPE_CHECKING:
     import datetime as dt

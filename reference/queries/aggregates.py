@@ -6,11 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.casts.cast_sql import let, unsupported
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.expressions.arithmetic import quotient
-from mergecheck.reference.syntax.query_tree import allow
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -24,14 +21,17 @@ from mergecheck.reference.types.data_types import (
     Schema,
     StructType,
 )
-from mergecheck.reference.types.implicit_casts import as_decimal
-from mergecheck.reference.types.typed import Typed, combine, duckdb_type, identifier
+from mergecheck.model.types.implicit_casts import as_decimal
+from mergecheck.model.types.typed import Typed, combine, duckdb_type, identifier
+from mergecheck.reference.casts.cast_sql import let, unsupported
+from mergecheck.reference.expressions.arithmetic import quotient
+from mergecheck.reference.syntax.query_tree import allow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.reference.expressions.translation import Translator
-    from mergecheck.reference.types.data_types import DataType
 
 _ANY = (exp.First, exp.Last, exp.AnyValue, exp.FirstValue, exp.LastValue)
 _SUM_DIGITS = 10  # by which Spark widens a sum of decimals

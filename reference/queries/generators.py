@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import INT, ArrayType, DataType, Field, MapType, Schema, StructType
+from mergecheck.model.types.typed import Side, identifier
 from mergecheck.reference.expressions.names import Relation
-from mergecheck.reference.types.data_types import INT, ArrayType, DataType, Field, MapType, Schema, StructType
-from mergecheck.reference.types.typed import Side, identifier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

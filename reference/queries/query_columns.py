@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import INT, Field, Schema, StructType
+from mergecheck.model.types.typed import combine
 from mergecheck.reference.expressions.array_functions import sorted_array
 from mergecheck.reference.queries.aggregates import aggregate, check_groupable, collected, filtered
 from mergecheck.reference.queries.generators import is_generator
 from mergecheck.reference.queries.windows import window
 from mergecheck.reference.syntax.query_tree import aliased, allow, output_name
 from mergecheck.reference.syntax.statement import name_parts
-from mergecheck.reference.types.data_types import INT, Field, Schema, StructType
-from mergecheck.reference.types.typed import combine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.expressions.names import Relation, Scope
     from mergecheck.reference.expressions.translation import Translator
-    from mergecheck.reference.types.typed import Typed
 
 UNRESOLVED = "UNRESOLVED_COLUMN"
 """Spark's class for a name that a query does not know; its sub-class says whether Spark has a suggestion."""

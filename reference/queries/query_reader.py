@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import Field, Schema
+from mergecheck.model.types.typed import Side, Typed
 from mergecheck.reference.expressions.comparisons import compare
 from mergecheck.reference.expressions.functions import same_type
 from mergecheck.reference.expressions.names import Relation, Scope
@@ -19,8 +21,6 @@ from mergecheck.reference.queries.row_limits import cut, qualifying, sort_keys
 from mergecheck.reference.queries.windows import with_named_windows
 from mergecheck.reference.syntax.query_tree import aliased, allow, asks_query, conjuncts, described, table_name
 from mergecheck.reference.syntax.statement import is_name, name_parts
-from mergecheck.reference.types.data_types import Field, Schema
-from mergecheck.reference.types.typed import Side, Typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import ArrayType, Field, Schema, StructType
 from mergecheck.reference.casts.cast_sql import unsupported
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.queries.aggregates import check_groupable
 from mergecheck.reference.queries.query_columns import UNRESOLVED, Listed, in_query
 from mergecheck.reference.queries.windows import sorted_by
 from mergecheck.reference.syntax.query_tree import allow
 from mergecheck.reference.syntax.statement import name_parts
-from mergecheck.reference.types.data_types import ArrayType, Field, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.expressions.translation import Translator
-    from mergecheck.reference.types.typed import Typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

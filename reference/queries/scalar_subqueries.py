@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import VOID
+from mergecheck.model.types.typed import Typed, typed_null
 from mergecheck.reference.expressions.literals import value_literal
 from mergecheck.reference.queries.source_query import source_relation
-from mergecheck.reference.types.data_types import VOID
-from mergecheck.reference.types.typed import Typed, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from duckdb import DuckDBPyConnection
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.expressions.names import Scope
-    from mergecheck.reference.types.data_types import Schema
 
 CORRELATED = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY"
 

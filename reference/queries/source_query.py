@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import INT, VOID, Field, Schema
 from mergecheck.reference.queries.query_reader import Reader, Rows
-from mergecheck.reference.types.data_types import INT, VOID, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlglot import exp
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
 _TABLE = "source_query_"
 

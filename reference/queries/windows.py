@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import DOUBLE, INT, ArrayType, Field, Schema, StructType
+from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.cast_sql import unsupported
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.queries.aggregates import ORDERLESS, check_groupable, windowed
 from mergecheck.reference.syntax.query_tree import allow
-from mergecheck.reference.types.data_types import DOUBLE, INT, ArrayType, Field, Schema, StructType
-from mergecheck.reference.types.typed import Typed, combine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 _RANKS: dict[type[exp.Expr], tuple[str, str, DataType]] = {
     exp.Rank: ("rank", "INTEGER", INT),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.errors import UnsupportedByReferenceError
 
 _ANY: Final = 1_000_000
 _ARITIES: Final[dict[str, tuple[int, int]]] = {

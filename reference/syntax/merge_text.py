@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.grammar import Tree
 from mergecheck.reference.syntax.spark_grammar import BEYOND, SPARK
 from mergecheck.reference.syntax.spark_text import TRAVEL, write

@@ -10,7 +10,7 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.arities import check_arity
 from mergecheck.reference.syntax.dialect import SparkDialect, as_written
 from mergecheck.reference.syntax.grammar import Tree

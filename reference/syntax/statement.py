@@ -12,7 +12,7 @@ from enum import Enum
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import ClauseTexts, Travel, read_merge
 

@@ -11,20 +11,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mergecheck.harness.checking import check, conform, evaluate, explain
-    from mergecheck.harness.conformance import Mark
+    from mergecheck.checking import check, conform, evaluate, explain
     from mergecheck.harness.engine import Capabilities, Engine
-    from mergecheck.harness.engines import load_engine
     from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
-    from mergecheck.harness.errors import EngineDownError, MergecheckError
+    from mergecheck.harness.engines.registry import load_engine
+    from mergecheck.harness.lab.conformance import Mark
     from mergecheck.harness.report.mismatch import mismatch_report
-    from mergecheck.harness.verdict import CaseReport, Verdict
-    from mergecheck.reference.case.case_file import dump_case, load_cases
-    from mergecheck.reference.case.model import Case, Source, Target
-    from mergecheck.reference.errors import SemanticsError
-    from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
+    from mergecheck.harness.verdict import CaseReport, EngineDownError, MergecheckError, Verdict
+    from mergecheck.model.case import Case, Source, Target
+    from mergecheck.model.case_file import dump_case, load_cases
+    from mergecheck.model.errors import SemanticsError
+    from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
+    from mergecheck.model.types.ddl import parse_schema
     from mergecheck.reference.syntax.statement import Action, Kind, Statement, parse_statement
-    from mergecheck.reference.types.ddl import parse_schema
     from mergecheck.strategies import Profile, cases
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, INT, INTEGER_BITS, STRING, ArrayType, StructType
+from mergecheck.model.types.data_types import BIGINT, INT, INTEGER_BITS, STRING, ArrayType, StructType
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.conditions import conditions_over
 from mergecheck.strategies.expression.nested_conditions import struct_constant
@@ -28,7 +28,7 @@ from mergecheck.strategies.table.nested import has_constants
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.expression.scopes import Candidate
 
 _FEW_CONSTANTS = 5

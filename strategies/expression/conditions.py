@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BOOLEAN
+from mergecheck.model.types.data_types import BOOLEAN
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.nested_conditions import compare_field, compare_nested, equatable, structs
 from mergecheck.strategies.expression.scopes import (

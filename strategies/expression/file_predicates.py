@@ -20,7 +20,7 @@ from mergecheck.strategies.syntax.literals import writable
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
     from mergecheck.strategies.expression.scopes import Candidate, Scope
     from mergecheck.strategies.syntax.expressions import Expression
 

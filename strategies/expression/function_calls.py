@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types import data_types as t
+from mergecheck.model.types import data_types as t
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.scopes import clause_scope, draw_reference, whole_scope
 from mergecheck.strategies.syntax import expressions as e
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.expression.scopes import Scope
     from mergecheck.strategies.syntax.columns import Schemas
     from mergecheck.strategies.syntax.statement import Clause, Statement

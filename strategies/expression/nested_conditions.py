@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import StructType
+from mergecheck.model.types.data_types import StructType
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.scopes import Candidate, draw_constant, draw_reference
 from mergecheck.strategies.syntax.columns import Column
@@ -18,7 +18,7 @@ from mergecheck.strategies.table.nested import comparable, fields_below
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
     from mergecheck.strategies.expression.scopes import Scope
     from mergecheck.strategies.syntax.expressions import Expression
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import INTEGER_BITS
+from mergecheck.model.types.data_types import INTEGER_BITS
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.syntax.expressions import Literal, Reference, Side
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.syntax.columns import Column, Schemas
     from mergecheck.strategies.table.rows import Tables
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, INT, StructType
+from mergecheck.model.types.data_types import BIGINT, INT, StructType
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.scopes import draw_reference
 from mergecheck.strategies.features import Feature

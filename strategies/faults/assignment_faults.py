@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import INT, ArrayType, MapType, StructType, quote
+from mergecheck.model.types.data_types import INT, ArrayType, MapType, StructType, quote
 from mergecheck.strategies.faults.condition_faults import NOWHERE
 from mergecheck.strategies.syntax.expressions import NULL, Literal, Reference, Side, Verbatim
 from mergecheck.strategies.syntax.spark_sql import expression_text, qualifier

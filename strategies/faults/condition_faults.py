@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import INT, quote
+from mergecheck.model.types.data_types import INT, quote
 from mergecheck.strategies.syntax.expressions import And, IsNull, Literal, Reference, Side, Verbatim, conjunction
 from mergecheck.strategies.syntax.spark_sql import qualifier
 from mergecheck.strategies.syntax.statement import ClauseKind

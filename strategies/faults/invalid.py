@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, StructType
+from mergecheck.model.types.data_types import BIGINT, StructType
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.faults import assignment_faults as assignments
 from mergecheck.strategies.faults import condition_faults as conditions

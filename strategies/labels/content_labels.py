@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
-from mergecheck.reference.case.table_properties import FEATURE_PREFIX
-from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
+from mergecheck.model.table_properties import FEATURE_PREFIX
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
@@ -23,8 +23,8 @@ from mergecheck.strategies.table_features.drawing import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Case
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.statement.merges import DrawnMerge
 
 _BATCH = 8_192

@@ -21,7 +21,7 @@ from mergecheck.strategies.table.rows import visible_source
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.model.case import Case, Row
     from mergecheck.strategies.statement.merges import DrawnMerge
     from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Statement

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import StructType
+from mergecheck.model.types.data_types import StructType
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.expression.assigned_values import draw_value
 from mergecheck.strategies.expression.scopes import draw_reference

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import INT
+from mergecheck.model.types.data_types import INT
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.conditions import TRUTH_VALUES, conditions_over
 from mergecheck.strategies.expression.file_predicates import draw_file_predicate

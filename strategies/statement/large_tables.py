@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.model.case import Row, Value
     from mergecheck.strategies.statement.merges import DrawnMerge
     from mergecheck.strategies.syntax.columns import Column
     from mergecheck.strategies.table.rows import Tables

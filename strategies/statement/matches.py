@@ -15,7 +15,7 @@ from mergecheck.strategies.table.rows import visible_source
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
     from mergecheck.strategies.syntax.columns import Schemas
     from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Statement

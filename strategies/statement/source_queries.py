@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import INT, quote
+from mergecheck.model.types.data_types import INT, quote
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
     from mergecheck.strategies.table.rows import Tables
 
 _MARKER = Column(name="part", type=INT)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.case.model import Source
-from mergecheck.reference.types.data_types import INT, STRING, TIMESTAMP_NTZ, VOID, Field, Schema, has_type
+from mergecheck.model.case import Source
+from mergecheck.model.types.data_types import INT, STRING, TIMESTAMP_NTZ, VOID, Field, Schema, has_type
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
     from mergecheck.strategies.syntax.expressions import Expression
 
 _PAST = ("2001-01-01", "1969-12-31")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.types import data_types as t
-from mergecheck.reference.types.data_types import Field, Schema, quote
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.types import data_types as t
+from mergecheck.model.types.data_types import Field, Schema, quote
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import SOURCE_FORMS, SPARK_FORMS, Feature
 from mergecheck.strategies.profile import written_percent
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row, Source, Target, Value
+    from mergecheck.model.case import Row, Source, Target, Value
     from mergecheck.strategies.profile import Profile
     from mergecheck.strategies.statement.merges import DrawnMerge
     from mergecheck.strategies.syntax.statement import Statement

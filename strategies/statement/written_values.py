@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types import data_types as t
-from mergecheck.reference.types.data_types import Field, Schema
+from mergecheck.model.types import data_types as t
+from mergecheck.model.types.data_types import Field, Schema
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import written_percent
@@ -22,7 +22,7 @@ from mergecheck.strategies.table_features.widening import used_names
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Target
+    from mergecheck.model.case import Target
     from mergecheck.strategies.profile import Profile
     from mergecheck.strategies.syntax.columns import Schemas
     from mergecheck.strategies.syntax.statement import Statement

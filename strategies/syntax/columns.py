@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types.data_types import (
     BIGINT,
     INT,
     INTEGER_BITS,
@@ -20,7 +20,7 @@ from mergecheck.strategies.syntax.spark_sql import expression_text
 from mergecheck.strategies.syntax.statement import Aliases
 
 if TYPE_CHECKING:
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.syntax.expressions import Expression
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from mergecheck.reference.types.data_types import BOOLEAN
+from mergecheck.model.types.data_types import BOOLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType
 
 
 class Side(Enum):

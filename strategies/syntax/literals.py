@@ -6,7 +6,7 @@ import math
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types.data_types import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -25,8 +25,8 @@ from mergecheck.reference.types.data_types import (
 )
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType
 
 _LEAST_BIGINT = -(2**63)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, assert_never
 
-from mergecheck.reference.types.data_types import STRING, quote
+from mergecheck.model.types.data_types import STRING, quote
 from mergecheck.strategies.syntax import expressions as e
 from mergecheck.strategies.syntax.literals import literal
 from mergecheck.strategies.syntax.statement import Action, Aliases, ClauseKind

@@ -10,13 +10,13 @@ import math
 import operator
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from mergecheck.reference.types.data_types import STRING
+from mergecheck.model.types.data_types import STRING
 from mergecheck.strategies.syntax import expressions as e
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.model.case import Row, Value
     from mergecheck.strategies.syntax.columns import Column
 
 Evaluator: TypeAlias = "Callable[[Row, Row], Value]"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types import data_types as t
+from mergecheck.model.types import data_types as t
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.syntax.columns import Column, Domain
@@ -22,7 +22,7 @@ from mergecheck.strategies.table.domains import domain
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
 
 _CENTS, _FINE = t.DecimalType(10, 2), t.DecimalType(12, 4)
 _WHOLE_DIGITS = 5

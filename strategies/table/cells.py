@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import STRING, StructType
+from mergecheck.model.types.data_types import STRING, StructType
 from mergecheck.strategies.choices import or_null, weighted
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.syntax.columns import Column, Domain
@@ -17,7 +17,7 @@ from mergecheck.strategies.table.values import LONG_TEXTS
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.model.case import Row, Value
 
 _VALUE_SPAN = 5
 _PARTITION_SPAN = 3

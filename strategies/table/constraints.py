@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, BOOLEAN, DATE, INT, STRING, Schema, StructType
+from mergecheck.model.types.data_types import BIGINT, BOOLEAN, DATE, INT, STRING, Schema, StructType
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.syntax.columns import Schemas
 
 # beyond every sum of two small numbers

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types import data_types as t
+from mergecheck.model.types import data_types as t
 from mergecheck.strategies.table.values import decimal
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
 
 _INTEGERS = (*range(9), -1, *range(9, 29))
 _STRINGS = ("a", "b", "A", "a ", "b c", "a/b", "x=y", "50%", "é", "it's", "back\\slash", "null", "列 🙂")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.case.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.model.storage import SourceLayout, Statistics, StringType, TargetLayout
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
@@ -14,7 +14,7 @@ from mergecheck.strategies.profile import uses
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
     from mergecheck.strategies.syntax.columns import Schemas
 
 _FEW_ROWS = st.sampled_from((2, 1, 3))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, DOUBLE, INT, STRING, ArrayType, Field, MapType, StructType
+from mergecheck.model.types.data_types import BIGINT, DOUBLE, INT, STRING, ArrayType, Field, MapType, StructType
 from mergecheck.strategies.choices import chance, draw_some, or_null
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.syntax.expressions import FieldAccess
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.syntax.expressions import Reference
 
 _MAX_ELEMENTS = 2

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.model.case import Row, Value
     from mergecheck.strategies.syntax.columns import Column, Schemas
 
 _KEY_SPANS = st.sampled_from((4, 8, 24))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types import data_types as t
+from mergecheck.model.types import data_types as t
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses

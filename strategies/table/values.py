@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types import data_types as t
+from mergecheck.model.types import data_types as t
 from mergecheck.strategies.choices import or_null
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
 
 _MAX_ELEMENTS = 3
 _MAX_TEXT = 6
@@ -41,7 +41,7 @@ _NEAR = 200
 def values(data_type: t.DataType, *, nullable: bool = False) -> SearchStrategy[Value]:
     """Return a strategy of a type's values; about one in five is NULL if ``nullable``.
 
-    FLOAT values are exact in 32 bits; map keys are unique, never NULL or NaN. See ``reference.case.model`` for the
+    FLOAT values are exact in 32 bits; map keys are unique, never NULL or NaN. See ``model.case`` for the
     Python type of each SQL type. Values shrink to simple ones, such as 0, FALSE, "a" and empty lists, and not to NULL.
 
     Raises:
@@ -67,7 +67,7 @@ def _nested(data_type: t.DataType) -> SearchStrategy[Value]:
             return st.dictionaries(keys, values(value, nullable=True), max_size=_MAX_ELEMENTS).map(
                 lambda entries: tuple(entries.items())
             )
-    raise ValueError(f"{data_type.ddl()} is not a type of a table's column; use one of reference.types")
+    raise ValueError(f"{data_type.ddl()} is not a type of a table's column; use one of model.types")
 
 
 def decimal(unscaled: int, scale: int) -> Decimal:

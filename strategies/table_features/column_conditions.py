@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, INT, SMALLINT, STRING, Schema, TextLimit, quote
+from mergecheck.model.types.data_types import BIGINT, INT, SMALLINT, STRING, Schema, TextLimit, quote
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.syntax.expressions import Reference, Side, nodes
 from mergecheck.strategies.table_features.widening import used_names
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Source, Target, Value
-    from mergecheck.reference.types.data_types import DataType, Field
+    from mergecheck.model.case import Source, Target, Value
+    from mergecheck.model.types.data_types import DataType, Field
     from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Statement
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, Vectors
-from mergecheck.reference.case.table_properties import FEATURE_PREFIX
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.storage import Checkpoint, ColumnNames, RowIds, Vectors
+from mergecheck.model.table_properties import FEATURE_PREFIX
+from mergecheck.model.types.data_types import (
     BIGINT,
     DATE,
     INT,
@@ -31,7 +31,7 @@ from mergecheck.strategies.table_features.widening import draw_earlier_types, wi
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Source, Target
+    from mergecheck.model.case import Source, Target
     from mergecheck.strategies.profile import Profile
     from mergecheck.strategies.syntax.statement import Statement
 

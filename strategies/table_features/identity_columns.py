@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, INT, SMALLINT, TINYINT, Field, Identity, Schema
+from mergecheck.model.types.data_types import BIGINT, INT, SMALLINT, TINYINT, Field, Identity, Schema
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.syntax.statement import Action
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row, Target
+    from mergecheck.model.case import Row, Target
     from mergecheck.strategies.syntax.statement import Clause, Statement
 
 NAME = "row_no"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types.data_types import (
     BIGINT,
     DATE,
     DOUBLE,
@@ -26,7 +26,7 @@ from mergecheck.reference.types.data_types import (
     MapType,
     Schema,
 )
-from mergecheck.reference.types.widening import is_widening
+from mergecheck.model.types.widening import is_widening
 from mergecheck.strategies.choices import chance
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Source, Target, Value
+    from mergecheck.model.case import Source, Target, Value
 
 _EARLIER_PERCENT = 60
 _EARLIER_TYPES: tuple[DataType, ...] = (INT, SMALLINT, TINYINT, BIGINT, FLOAT, DATE)

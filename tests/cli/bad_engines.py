@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 from echo_engine import Echo
 
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.reference.outcome import Outcome, Rejection
+from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.outcome import Outcome, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 
 class EqualsAll(str):

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.engine import Capabilities, Recorded
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.temp_dirs import scratch_directory
+from mergecheck.harness.processes.temp_dirs import scratch_directory
+from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 
 class Echo:

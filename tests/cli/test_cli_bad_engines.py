@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import bad_engines
 import pytest
 
-from mergecheck.harness import session
+from mergecheck.harness.search import session
 
 if TYPE_CHECKING:
     from cli_cases import Mergecheck

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from cli_cases import FAULTY, write_case
 
-from mergecheck.harness.ci.github import escape_data, escape_property
-from mergecheck.harness.ci.workflows import WORKFLOWS, workflow_text
+from mergecheck.harness.report.ci.github import escape_data, escape_property
+from mergecheck.harness.report.ci.workflows import WORKFLOWS, workflow_text
 
 if TYPE_CHECKING:
     from cli_cases import Mergecheck

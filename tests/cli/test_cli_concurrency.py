@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.concurrency.scenarios import scenarios
+from mergecheck.harness.lab.concurrency.scenarios import scenarios
 
 if TYPE_CHECKING:
     from cli_cases import Mergecheck

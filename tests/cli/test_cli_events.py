@@ -14,7 +14,7 @@ from cli_cases import ECHO, FAULTY
 from mergecheck.harness.report import events
 from mergecheck.harness.report.event_json import event_json
 from mergecheck.harness.report.event_log import LogFiles
-from mergecheck.reference.case.case_file import case_from_json
+from mergecheck.model.case_file import case_from_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ import duckdb
 import pytest
 from cli_cases import SQL, case_document, write_case
 
-from mergecheck.reference.case.case_file import case_from_json
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Prediction
 from mergecheck.reference.merge_reference import MergeReference
-from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

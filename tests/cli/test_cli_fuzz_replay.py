@@ -11,7 +11,7 @@ import pytest
 from cli_cases import DOWN, ECHO, FAULTY, case_document, write_case
 
 from mergecheck.harness.findings.store import RunningCase
-from mergecheck.reference.case.case_file import case_from_json, load_cases
+from mergecheck.model.case_file import case_from_json, load_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

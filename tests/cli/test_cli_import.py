@@ -13,7 +13,7 @@ import pytest
 from cli_cases import ECHO
 from deltalake import DeltaTable, write_deltalake
 
-from mergecheck.reference.case.case_file import load_cases
+from mergecheck.model.case_file import load_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from cli_cases import ECHO, FAULTY, SQL
 from deltalake import write_deltalake
 
 from mergecheck.harness.cli.verbs.run import MAX_SAVED_ROWS
-from mergecheck.reference.case.case_file import load_cases
+from mergecheck.model.case_file import load_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

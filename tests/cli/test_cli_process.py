@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import write_case
 
-from mergecheck.harness.spark.temp_dirs import MEMORY
+from mergecheck.harness.processes.temp_dirs import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,11 @@ from cli_cases import ECHO, case_document
 
 from mergecheck.harness.cli.verbs import rules
 from mergecheck.harness.cli.verbs.fuzzing import summary
-from mergecheck.harness.core.facts import Facts
-from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.oracles import reference_oracle
-from mergecheck.reference.outcome import Reference, Unsupported
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.model.facts import Facts
+from mergecheck.model.outcome import Unsupported
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from cli_cases import Mergecheck
     from syrupy.assertion import SnapshotAssertion
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 
 @dataclass(frozen=True, slots=True)

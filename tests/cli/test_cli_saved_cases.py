@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import ECHO, FAULTY, SQL, case_document, write_case
 
-from mergecheck.reference.case.case_file import load_cases
+from mergecheck.model.case_file import load_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

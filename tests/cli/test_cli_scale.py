@@ -9,19 +9,19 @@ import pytest
 
 from mergecheck.harness.cli.verbs import scale
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.scale.judge import Merged
-from mergecheck.harness.scale.run import Limits
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
-from mergecheck.reference.case.case_file import load_cases
-from mergecheck.reference.outcome import Rejection
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.lab.scale.judge import Merged
+from mergecheck.harness.lab.scale.run import Limits
+from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.case_file import load_cases
+from mergecheck.model.outcome import Rejection
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cli_cases import Mergecheck
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 REJECTION = Rejection(
     error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE", message="never", unchanged=True

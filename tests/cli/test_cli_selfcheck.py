@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.selfcheck.catalogue import load_catalogue
+from tools.selfcheck.catalogue import load_catalogue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,7 +28,7 @@ COMMAND = re.compile(r"^(?:\$ |.*&& )?(?:\S*/)?mergecheck ([a-z][a-z-]*)((?:\\\n
 MAKE_FUZZ = re.compile(r"FUZZ=\"([^\"]*)\"")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 DOTTED_NAME = re.compile(r"mergecheck(?:\.\w+)+")
-ROOM_PATH = re.compile(r"(?:harness|merge|reference|strategies|benchmarks|tests|docs)/[\w./-]*")
+ROOM_PATH = re.compile(r"(?:harness|merge|reference|strategies|tools.benchmarks|tests|docs)/[\w./-]*")
 QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 

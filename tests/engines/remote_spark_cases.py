@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engines.spark_case import reads_source_from_table
+from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
+from mergecheck.model.case_file import dump_case
+from mergecheck.model.outcome import MergePath, Rejection
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import dump_case
-from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
-from mergecheck.reference.outcome import MergePath, Rejection
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

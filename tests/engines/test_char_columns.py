@@ -10,10 +10,10 @@ import pytest
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Unsupported
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Unsupported
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

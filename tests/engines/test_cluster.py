@@ -11,12 +11,12 @@ import pytest
 from remote_spark_cases import expected_counts, write_cases
 from s3_store import s3_bucket
 
-from benchmarks.reliability.spark_servers import NUM_WORKERS, bare_python, cluster, mergecheck_json
+from tools.benchmarks.reliability.spark_servers import NUM_WORKERS, bare_python, cluster, mergecheck_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from benchmarks.reliability.spark_servers import Cluster
+    from tools.benchmarks.reliability.spark_servers import Cluster
 
 NUM_CASES = 4
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def test_every_path_and_error_is_the_same_on_a_cluster(spark_cluster: Cluster, t
 @pytest.mark.spark
 def test_tasks_that_run_twice_and_a_lost_worker_count_once(spark_cluster: Cluster) -> None:
     """The last test of this cluster, which loses a worker by it."""
-    command = [sys.executable, "-m", "benchmarks.reliability.cluster_faults", "--master", spark_cluster.url]
+    command = [sys.executable, "-m", "tools.benchmarks.reliability.cluster_faults", "--master", spark_cluster.url]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S603 - ours
     assert done.returncode == 0, done.stdout + done.stderr
     assert spark_cluster.state()["aliveworkers"] == NUM_WORKERS - 1

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.concurrency.enumerate import enumerate_interleavings
-from mergecheck.harness.concurrency.history import EndingKind
-from mergecheck.harness.concurrency.scenarios import scenarios
-from mergecheck.harness.concurrency.text import Tally, finding_lines
-from mergecheck.harness.selfcheck.catalogue import load_conflict_faults
-from mergecheck.harness.selfcheck.conflicts import hunt
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
+from mergecheck.harness.lab.concurrency.history import EndingKind
+from mergecheck.harness.lab.concurrency.scenarios import scenarios
+from mergecheck.harness.lab.concurrency.text import Tally, finding_lines
 from mergecheck.reference import MergeReference
+from tools.selfcheck.catalogue import load_conflict_faults
+from tools.selfcheck.conflicts import hunt
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

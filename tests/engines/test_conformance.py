@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.cli import main
-from mergecheck.harness.conformance import Mark, certificate, conform, counts, suite
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.harness.lab.conformance import Mark, certificate, conform, counts, suite
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.spark.session import start_session
 from mergecheck.harness.verdict import Verdict
+from mergecheck.model.outcome import Outcome, Prediction
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Outcome, Prediction
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 # What Delta Lake 4.4 itself does not pass (docs/findings/), by case.
 _DELTA_FAILS = {
@@ -120,7 +120,7 @@ _HELPER = """
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.model.outcome import Outcome, Prediction
 
 
 class Reference:

@@ -8,7 +8,7 @@ import pytest
 from remote_spark_cases import expected_counts, write_cases
 from s3_store import s3_bucket
 
-from benchmarks.reliability.spark_servers import bare_python, connect_server, mergecheck_json
+from tools.benchmarks.reliability.spark_servers import bare_python, connect_server, mergecheck_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

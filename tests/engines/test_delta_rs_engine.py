@@ -11,13 +11,13 @@ from mergecheck.harness.engines.delta_rs import engine as delta_rs
 from mergecheck.harness.engines.delta_rs.engine import DeltaRsEngine, error_class
 from mergecheck.harness.engines.delta_rs.releases import features_off, feed_takes_comments, requirements
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerTimeoutError
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.session import WARM_UP, cases_for
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.case.storage import SourceLayout, StringType
-from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.search.session import WARM_UP, cases_for
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from mergecheck.model.storage import SourceLayout, StringType
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ import pytest
 
 from mergecheck.harness.engines.delta_rs.statement import MergeCalls, merge_calls
 from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.types.ddl import parse_schema
 
 SCHEMA = parse_schema("id INT, v BIGINT, w STRING, d DECIMAL(10,2), f DOUBLE, s TIMESTAMP, n STRUCT<a: INT>")
 ROW = (1, 2, "x", Decimal("1.00"), 0.5, None, (1,))

@@ -12,17 +12,17 @@ import pytest
 
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.harness.engines.spark_values.on_demand import SparkOnDemand
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.spark.session import start_session
-from mergecheck.harness.spark_values.on_demand import SparkOnDemand
 from mergecheck.harness.verdict import Verdict
+from mergecheck.model.case_file import parse_cases
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.case_file import parse_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 pytestmark = pytest.mark.spark
 

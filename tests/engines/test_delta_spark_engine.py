@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.cli.export.formats import Format, exported
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.export.formats import Format, exported
+from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.findings.corpus import SavedCase
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.report.sql_script import sql_statements
-from mergecheck.harness.session import WARM_UP
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.search.session import WARM_UP
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 pytestmark = pytest.mark.spark
 

@@ -19,13 +19,13 @@ from mergecheck.harness.engines.duckdb.preparation import prepare
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _UPSERT = (
     "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"

@@ -9,11 +9,11 @@ import pytest
 
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.spark.session import start_session
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Outcome
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

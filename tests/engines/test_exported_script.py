@@ -11,10 +11,10 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from mergecheck.harness.export.formats import Format, exported
+from mergecheck.harness.cli.export.formats import Format, exported
+from mergecheck.harness.engines.spark.delta_jars import session_settings
 from mergecheck.harness.findings.corpus import SavedCase
-from mergecheck.harness.spark.delta_jars import session_settings
-from mergecheck.reference.case.case_file import parse_cases
+from mergecheck.model.case_file import parse_cases
 
 pytestmark = pytest.mark.spark
 

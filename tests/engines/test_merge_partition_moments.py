@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.delta.write import write_target
-from mergecheck.harness.spark.session import settings_of, start_session
+from mergecheck.harness.engines.spark.session import settings_of, start_session
 from mergecheck.merge import merge_sql
 from mergecheck.merge.table.storage.log_store import log_file
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Target
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

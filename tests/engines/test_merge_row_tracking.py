@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable as LogReader
 from deltalake import QueryBuilder
 
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.merge import merge_sql
 
 if TYPE_CHECKING:

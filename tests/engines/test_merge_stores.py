@@ -17,13 +17,13 @@ from obstore.exceptions import GenericError
 from s3_store import SECRET, Bucket, s3_bucket
 
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark.config import SparkPlace
+from mergecheck.harness.engines.spark.object_store import store_root
+from mergecheck.harness.engines.spark.session import settings_of, start_session
+from mergecheck.harness.lab.sequences.draw import sequences
+from mergecheck.harness.lab.sequences.report import Ending
+from mergecheck.harness.lab.sequences.run import run_sequence
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.sequences.draw import sequences
-from mergecheck.harness.sequences.report import Ending
-from mergecheck.harness.sequences.run import run_sequence
-from mergecheck.harness.spark.config import SparkPlace
-from mergecheck.harness.spark.object_store import store_root
-from mergecheck.harness.spark.session import settings_of, start_session
 from mergecheck.harness.verdict import Verdict
 from mergecheck.merge import DeltaTable, ExecutionError, merge_sql, plan
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, SINGLE_SCAN
@@ -283,7 +283,7 @@ def test_random_cases_agree_on_tables_in_a_store(
     spark: SparkSession, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The harness copies each case's tables into the store, and compares what is there afterwards."""
-    monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", _place(bucket, "cases"))
+    monkeypatch.setattr("mergecheck.harness.engines.spark.config._Chosen.place", _place(bucket, "cases"))
     engine = PySparkEngine(spark)
     verdicts = Counter(check_case(drawn.case, engine).verdict for drawn in islice(samples(8), NUM_CASES))
     assert verdicts.total() == verdicts[Verdict.AGREE] + verdicts[Verdict.BOTH_REJECTED] == NUM_CASES
@@ -294,7 +294,7 @@ def test_a_living_table_goes_to_the_store_and_back(
     spark: SparkSession, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The steps between merges are done on the local copy, which each merge replaces by what the store holds."""
-    monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", _place(bucket, "sequences"))
+    monkeypatch.setattr("mergecheck.harness.engines.spark.config._Chosen.place", _place(bucket, "sequences"))
     _, sequence = next(sequences(1, num_steps=4))
     report = run_sequence(sequence, PySparkEngine(spark))
     assert report.ending is Ending.AGREES, report.reason

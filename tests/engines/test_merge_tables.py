@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable as LogReader
 
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.merge import DeltaTable, ExecutionError, MergeError, merge_sql
 from mergecheck.merge.errors import CastOverflowError
 from mergecheck.merge.executors.source import MaterializeReason

@@ -12,11 +12,10 @@ import pytest
 from cli_cases import case_document
 
 from mergecheck.harness.cli import main
-from mergecheck.harness.engines import engine_names, load_engine
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.engines.registry import engine_names, load_engine
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.case_file import parse_cases
+from mergecheck.harness.verdict import UserInputError, Verdict
+from mergecheck.model.case_file import parse_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

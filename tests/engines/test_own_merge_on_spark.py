@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from upsert_case import CASE, some_case
 
-from mergecheck.harness.engines import load_engine
+from mergecheck.harness.engines.registry import load_engine
 from mergecheck.harness.engines.spark_case import reads_source_from_table
 from mergecheck.harness.engines.spark_lines.own_merge import MergeLineEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.outcome import MergePath, Outcome, Rejection, Unsupported
+from mergecheck.model.outcome import MergePath, Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

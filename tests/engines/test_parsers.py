@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 
-from benchmarks.parsers.differential import PARSERS, compare
-from benchmarks.parsers.texts import texts
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.engines.spark.session import start_session
+from tools.benchmarks.parsers.differential import PARSERS, compare
+from tools.benchmarks.parsers.texts import texts
 
 pytestmark = pytest.mark.spark
 NUM_TEXTS = 400
 
 
 def test_both_parsers_read_what_spark_reads() -> None:
-    """The long form: ``python -m benchmarks.parsers.differential --texts 20000``."""
+    """The long form: ``python -m tools.benchmarks.parsers.differential --texts 20000``."""
     found = compare(islice(texts(Random(27)), NUM_TEXTS), start_session())
     assert found.differences == []
     assert found.num_accepted > NUM_TEXTS // 3, "most texts are statements"

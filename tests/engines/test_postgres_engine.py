@@ -14,23 +14,22 @@ import pytest
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.deviations.deviation_file import load_deviations
-from mergecheck.harness.engines import postgres
 from mergecheck.harness.engines.postgres.engine import PostgresEngine
 from mergecheck.harness.engines.postgres.statement import translate
+from mergecheck.harness.engines.registry import postgres
 from mergecheck.harness.engines.venvs import environment_python
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.session import stream_for
-from mergecheck.harness.spark.temp_dirs import owned_prefix
-from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.outcome import Outcome, Unsupported
+from mergecheck.harness.processes.temp_dirs import owned_prefix
+from mergecheck.harness.search.session import stream_for
+from mergecheck.harness.verdict import UserInputError, Verdict
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.outcome import Outcome, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 WORKER = Path(postgres.__file__).with_name("worker.py")
 SCHEMA = (

@@ -12,19 +12,19 @@ from upsert_case import CASE, SCHEMA, UPSERT, some_case
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE
-from mergecheck.harness.engines import pyspark as engine_module
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.registry import pyspark as engine_module
+from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS, Profile, settings_of
 from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile, settings_of
+from mergecheck.harness.verdict import EngineDownError
 from mergecheck.merge.command import MergeResult
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
 from mergecheck.merge.metrics import ExecutionPath
-from mergecheck.reference.case.model import Case, Expectation, Source, Target
-from mergecheck.reference.outcome import MergePath, Outcome, Rejection, Unsupported
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Field, Schema
+from mergecheck.model.case import Case, Expectation, Source, Target
+from mergecheck.model.outcome import MergePath, Outcome, Rejection, Unsupported
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Field, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

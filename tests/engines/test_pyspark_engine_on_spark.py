@@ -11,12 +11,12 @@ import pytest
 from upsert_case import CASE, SCHEMA, some_case
 
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark.session import Profile
 from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.spark.session import Profile
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.model import Source
-from mergecheck.reference.outcome import Outcome, Rejection
+from mergecheck.model.case import Source
+from mergecheck.model.outcome import Outcome, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd:
 def test_starting_spark_says_nothing_on_the_terminal() -> None:
     """Not even the JVM's own warnings, which come before any log setting is read."""
     program = (
-        "from mergecheck.harness.spark.session import start_session\n"
+        "from mergecheck.harness.engines.spark.session import start_session\n"
         "spark = start_session()\n"
         "print(spark.range(3).count())\n"
         "spark.stop()\n"

@@ -12,23 +12,23 @@ import sqlglot
 from pyspark.errors import PySparkException
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.spark.session import start_session
-from mergecheck.reference.case.arrow import table_to_rows
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.model.arrow import table_to_rows
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types.data_types import DataType, Field, Schema
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.types.implicit_casts import has_implicit_cast
 from mergecheck.reference.casts.conversions import CAST_OVERFLOW, Failure, can_cast, cast, is_up_cast
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import SparkDialect
-from mergecheck.reference.types.data_types import DataType, Field, Schema
-from mergecheck.reference.types.ddl import parse_schema
-from mergecheck.reference.types.implicit_casts import has_implicit_cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
     Identify = Callable[[Row], object]
 

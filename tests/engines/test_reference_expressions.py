@@ -11,21 +11,21 @@ import duckdb
 import pytest
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.types.data_types import Field, Schema
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.types.typed import Side
 from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignmentPolicy
-from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import plain_expression
-from mergecheck.reference.types.data_types import Field, Schema
-from mergecheck.reference.types.ddl import parse_schema
-from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mergecheck.reference.types.typed import Typed
+    from mergecheck.model.types.typed import Typed
 
 pytestmark = pytest.mark.spark
 

@@ -16,17 +16,17 @@ import pytest
 from pyspark.errors import PySparkException
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.spark.session import start_session
-from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import Field, Schema
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.types.typed import Side
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import plain_expression
-from mergecheck.reference.types.data_types import Field, Schema
-from mergecheck.reference.types.ddl import parse_schema
-from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

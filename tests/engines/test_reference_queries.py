@@ -10,19 +10,19 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.spark.session import start_session
-from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference.queries.source_query import source_relation
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import plain_expression
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
 
 pytestmark = pytest.mark.spark
 

@@ -11,16 +11,15 @@ import pytest
 from mergecheck.harness.engines.evolution_clause import with_evolution_clause
 from mergecheck.harness.engines.sail.engine import RELEASE, SailEngine
 from mergecheck.harness.engines.sail.settings import FEATURES_OFF, lacking, passed_on
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.case_file import case_from_json, load_cases
+from mergecheck.harness.verdict import UserInputError, Verdict
+from mergecheck.model.case_file import case_from_json, load_cases
 from mergecheck.strategies import Feature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 REFUSED, ACCEPTED = {"error spurious_error"}, {"error no_error"}

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits, num_rows
+from mergecheck.harness.lab.scale.engines import open_scale_engine
+from mergecheck.harness.lab.scale.run import Limits, run_scale
+from mergecheck.harness.lab.scale.tables.spec import load_spec, make_spec
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.scale.engines import open_scale_engine
-from mergecheck.harness.scale.run import Limits, run_scale
-from mergecheck.harness.scale.tables.spec import load_spec, make_spec
-from mergecheck.harness.selfcheck.catalogue import chosen
-from mergecheck.harness.selfcheck.fault import Mutant
-from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference.case.case_file import load_cases
+from mergecheck.model.case_file import load_cases
+from tools.selfcheck.catalogue import chosen
+from tools.selfcheck.fault import Mutant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mergecheck.harness.scale.engines import ScaleEngine
-    from mergecheck.harness.selfcheck.fault import Fault
+    from mergecheck.harness.lab.scale.engines import ScaleEngine
+    from tools.selfcheck.fault import Fault
 
 pytestmark = pytest.mark.spark
 

@@ -11,15 +11,24 @@ import pytest
 from mergecheck.harness.delta.write import write_target
 from mergecheck.harness.engine import UnreadableByEngineError
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.sequences.draw import sequences
-from mergecheck.harness.sequences.report import Ending
-from mergecheck.harness.sequences.run import run_sequence
-from mergecheck.harness.sequences.sequence_file import dump_sequence, parse_sequence
-from mergecheck.harness.sequences.steps import AddColumn, Append, Checkpoint, Delete, Merge, Restore, Rewrite, Sequence
-from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Field
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.lab.sequences.draw import sequences
+from mergecheck.harness.lab.sequences.report import Ending
+from mergecheck.harness.lab.sequences.run import run_sequence
+from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.lab.sequences.steps import (
+    AddColumn,
+    Append,
+    Checkpoint,
+    Delete,
+    Merge,
+    Restore,
+    Rewrite,
+    Sequence,
+)
+from mergecheck.model.case import CDF_PROPERTY, Source, Target
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Field
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,8 +123,8 @@ def test_drawn_sequences(engine: PySparkEngine) -> None:
 
 def test_a_fault_that_shows_in_the_second_merge(engine: PySparkEngine) -> None:
     """Files without statistics of NULLs are read rightly by whoever wrote them, and wrongly by the next merge."""
-    from mergecheck.harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - only this test plants a fault
-    from mergecheck.harness.selfcheck.fault import Mutant  # noqa: PLC0415 - the same
+    from tools.selfcheck.catalogue import chosen  # noqa: PLC0415 - only this test plants a fault
+    from tools.selfcheck.fault import Mutant  # noqa: PLC0415 - the same
 
     (fault,) = chosen(["all-null-if-any"])
     condition = "t.id = s.id AND t.v >= 'a'"

@@ -9,9 +9,10 @@ import pytest
 
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.sequences.report import Ending
-from mergecheck.harness.sequences.run import run_sequence
-from mergecheck.harness.sequences.steps import (
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.harness.lab.sequences.report import Ending
+from mergecheck.harness.lab.sequences.run import run_sequence
+from mergecheck.harness.lab.sequences.steps import (
     AddColumn,
     Alter,
     Append,
@@ -25,20 +26,19 @@ from mergecheck.harness.sequences.steps import (
     Rewrite,
     Sequence,
 )
-from mergecheck.harness.spark.session import start_session
-from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
-from mergecheck.reference.case.storage import RowIds, TargetLayout, Vectors
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Field
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import CDF_PROPERTY, Source, Target
+from mergecheck.model.storage import RowIds, TargetLayout, Vectors
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Field
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.sequences.report import SequenceReport
-    from mergecheck.harness.sequences.steps import Step
-    from mergecheck.reference.case.model import Row
+    from mergecheck.harness.lab.sequences.report import SequenceReport
+    from mergecheck.harness.lab.sequences.steps import Step
+    from mergecheck.model.case import Row
 
 pytestmark = pytest.mark.spark
 

@@ -12,22 +12,22 @@ import pytest
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.harness.engines.spark_values.evaluator import SparkEvaluator
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.session import reference_for
-from mergecheck.harness.spark.session import start_session
-from mergecheck.harness.spark_values.evaluator import SparkEvaluator
+from mergecheck.harness.search.session import reference_for
 from mergecheck.harness.verdict import Expressions, Verdict
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
 from mergecheck.strategies.expression.function_calls import FUNCTION_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 pytestmark = pytest.mark.spark
 

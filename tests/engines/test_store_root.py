@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from s3_store import SECRET, Bucket, s3_bucket
 
-from benchmarks.reliability.spark_servers import mergecheck_json
-from mergecheck.harness.spark.config import TABLE_ROOT_VARIABLE
+from mergecheck.harness.engines.spark.config import TABLE_ROOT_VARIABLE
+from tools.benchmarks.reliability.spark_servers import mergecheck_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

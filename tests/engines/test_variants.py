@@ -8,18 +8,18 @@ import pytest
 
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.selfcheck.catalogue import load_variant_faults, variant_cases
-from mergecheck.harness.selfcheck.fault import Mutant
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes.plans import fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of, variant_named
 from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import VariantRun
+from tools.selfcheck.catalogue import load_variant_faults, variant_cases
+from tools.selfcheck.fault import Mutant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.selfcheck.catalogue import VariantFault
+    from tools.selfcheck.catalogue import VariantFault
 
 pytestmark = pytest.mark.spark
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Field, Schema
+from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Field, Schema
 
 SCHEMA = Schema((Field("id", types.INT), Field("v", types.STRING)))
 UPSERT = (

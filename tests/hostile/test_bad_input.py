@@ -1,4 +1,4 @@
-"""Bad input of every kind ends in an answer or in one message: the quick form of ``python -m benchmarks.bad_input``."""
+"""Bad input of every kind ends in an answer or in one message: the quick form of ``python -m tools.benchmarks.bad_input``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.bad_input.inputs import BadInput, bad_inputs
-from benchmarks.bad_input.trials import MAX_MESSAGE_BYTES, Outcome, input_folder, try_here
 from mergecheck.harness.cli.command_line import main
 from mergecheck.harness.cli.output.terminal import error_line, show
 from mergecheck.harness.deviations.deviation_file import load_deviations
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.scale.tables.spec import make_spec
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.case.error_pattern import BadPatternError, matches, require_pattern
-from mergecheck.reference.errors import CaseFormatError, shortened
+from mergecheck.harness.lab.scale.tables.spec import make_spec
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.error_pattern import BadPatternError, matches, require_pattern
+from mergecheck.model.errors import CaseFormatError, shortened
+from tools.benchmarks.bad_input.inputs import BadInput, bad_inputs
+from tools.benchmarks.bad_input.trials import MAX_MESSAGE_BYTES, Outcome, input_folder, try_here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

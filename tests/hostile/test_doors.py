@@ -12,8 +12,8 @@ from deltalake import DeltaTable, write_deltalake
 
 from mergecheck.harness.cli.command_line import main
 from mergecheck.harness.delta.write import write_target
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Target
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

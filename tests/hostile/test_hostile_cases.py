@@ -13,16 +13,16 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from benchmarks.bad_input.attacks import CANARY, CANARY_VARIABLE, NOWHERE, Place, cases, mutated
+from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.harness.configuration.trust.functions import FUNCTIONS
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.spark.session import start_session
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.harness.trust.functions import FUNCTIONS
-from mergecheck.reference.case.case_file import case_from_json, parse_cases
-from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.harness.engines.spark.session import start_session
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import case_from_json, parse_cases
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from tools.benchmarks.bad_input.attacks import CANARY, CANARY_VARIABLE, NOWHERE, Place, cases, mutated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -57,7 +57,7 @@ OWN_HELPER = """def noted(batches):
         yield batch
 """
 OWN_ENGINE = """from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.engines.spark.session import start_session
 from own_helper_of_theirs import noted
 
 

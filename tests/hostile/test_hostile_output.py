@@ -55,7 +55,7 @@ class RaisesAtClose(Echo):
 
 class Refuses(Echo):
     def run(self, case):
-        from mergecheck.reference.outcome import Unsupported
+        from mergecheck.model.outcome import Unsupported
         return Unsupported("\\n" + EVIL)
 """
 

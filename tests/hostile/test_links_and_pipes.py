@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from mergecheck.harness.cli.command_line import main
-from mergecheck.harness.core import output_files
-from mergecheck.harness.core.output_files import LinkInTheWayError
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import FindingsDirectory, RunningCase
-from mergecheck.reference.case.case_file import load_cases
-from mergecheck.reference.case.text_file import MOST_BYTES
+from mergecheck.harness.processes import output_files
+from mergecheck.harness.processes.output_files import LinkInTheWayError
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import load_cases
+from mergecheck.model.text_file import MOST_BYTES
 
 MERGECHECK = str(Path(sys.executable).with_name("mergecheck"))
 ENGINES = str(Path(__file__).parents[1] / "cli")

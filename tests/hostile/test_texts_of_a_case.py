@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks.bad_input.attacks import NOWHERE, values
+from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.harness.configuration.trust.places import PLACES, TextKind
+from mergecheck.harness.configuration.trust.settings import is_property_allowed, is_setting_allowed
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.harness.trust.places import PLACES, TextKind
-from mergecheck.harness.trust.settings import is_property_allowed, is_setting_allowed
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_SETTINGS
+from mergecheck.harness.verdict import UserInputError
 from mergecheck.merge.conf import SETTING_NAMES
-from mergecheck.reference.case import model, storage
-from mergecheck.reference.case.model import Case, Expectation, Source, Target
-from mergecheck.reference.case.storage import TargetLayout
-from mergecheck.reference.types import data_types
-from mergecheck.reference.types.data_types import BIGINT, INT, STRING, ArrayType, Field, MapType, Schema, StructType
+from mergecheck.model import case as model
+from mergecheck.model import storage
+from mergecheck.model.case import Case, Expectation, Source, Target
+from mergecheck.model.storage import TargetLayout
+from mergecheck.model.types import data_types
+from mergecheck.model.types.data_types import BIGINT, INT, STRING, ArrayType, Field, MapType, Schema, StructType
+from tools.benchmarks.bad_input.attacks import NOWHERE, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -49,8 +49,8 @@ from reach_tables import (
     text_for_numbers,
 )
 
-from mergecheck.reference.case.storage import Statistics, StringType
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.storage import Statistics, StringType
+from mergecheck.model.types.data_types import (
     BOOLEAN,
     DATE,
     INT,

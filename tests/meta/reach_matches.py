@@ -13,7 +13,7 @@ from mergecheck.strategies.table.rows import visible_source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
     from mergecheck.strategies import DrawnCase
 
     Predicate = Callable[[DrawnCase], bool]

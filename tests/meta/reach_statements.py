@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.data_types import BOOLEAN
+from mergecheck.model.types.data_types import BOOLEAN
 from mergecheck.strategies.syntax.expressions import And, Literal, Reference, Side, nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 

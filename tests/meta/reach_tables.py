@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.data_types import INTEGER_BITS, STRING, DecimalType
+from mergecheck.model.types.data_types import INTEGER_BITS, STRING, DecimalType
 from mergecheck.strategies.syntax.expressions import Side
 from mergecheck.strategies.table.rows import visible_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.model.case import Value
     from mergecheck.strategies import DrawnCase
 
     Predicate = Callable[[DrawnCase], bool]

@@ -18,9 +18,9 @@ from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction, Rejection
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
 
 PAIR = StructType((Field("a", types.INT), Field("b", types.STRING)))
 MAP = MapType(types.STRING, types.INT)

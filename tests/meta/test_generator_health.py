@@ -16,8 +16,8 @@ import pytest
 import sqlglot
 from hypothesis import given, seed, settings
 
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.strategies import ALWAYS_ON, TABLE_FEATURES, WRITTEN_FORMS, Feature, cases, drawn_cases, samples
 
 if TYPE_CHECKING:

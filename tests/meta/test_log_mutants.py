@@ -1,6 +1,6 @@
 """Mutation tests of what is compared besides rows: engines' recorded answers, each changed in one observable.
 
-``python -m benchmarks.record_answers ENGINE`` records the answers anew.
+``python -m tools.benchmarks.record_answers ENGINE`` records the answers anew.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ import pytest
 
 from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.compare.kinds import KINDS
-from mergecheck.harness.corruptions.answered import Answered
-from mergecheck.harness.corruptions.answers import answers_from_json
-from mergecheck.harness.corruptions.log_entries import (
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.model.case_file import load_cases
+from mergecheck.model.outcome import MergePath, Outcome, Rejection
+from mergecheck.reference import MergeReference
+from tools.corruptions.answered import Answered
+from tools.corruptions.answers import answers_from_json
+from tools.corruptions.log_entries import (
     actions_changed,
     commit_info_changed,
     definition_changed,
@@ -23,15 +29,9 @@ from mergecheck.harness.corruptions.log_entries import (
     result_row_changed,
     times_changed,
 )
-from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference import MergeReference
-from mergecheck.reference.case.case_file import load_cases
-from mergecheck.reference.outcome import MergePath, Outcome, Rejection
 
 if TYPE_CHECKING:
-    from mergecheck.harness.corruptions.answers import RecordedEngine
+    from tools.corruptions.answers import RecordedEngine
 
 FOLDER = Path(__file__).parent / "recorded"
 CASES = {case.id: case for case in load_cases(FOLDER / "cases.jsonl")}

@@ -1,18 +1,18 @@
 """Random cases reach each value of each dimension, and nothing that is called impossible.
 
-The quick form of benchmarks.generators.nway.
+The quick form of tools.benchmarks.generators.nway.
 """
 
 from __future__ import annotations
 
 from itertools import islice
 
-from mergecheck.harness.coverage.nway.case_values import values_of
-from mergecheck.harness.coverage.nway.counting import pairs_together, threes_together
-from mergecheck.harness.coverage.nway.dimensions import DIMENSIONS, grouped
-from mergecheck.harness.coverage.nway.impossible import PAIRS, THREES
 from mergecheck.reference.merge_reference import MergeReference
 from mergecheck.strategies import FULL_PROFILE, samples
+from tools.nway.case_values import values_of
+from tools.nway.counting import pairs_together, threes_together
+from tools.nway.dimensions import DIMENSIONS, grouped
+from tools.nway.impossible import PAIRS, THREES
 
 NUM_CASES = 400
 SEED = 27

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.findings.fingerprint import fingerprint
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits, num_rows
+from mergecheck.harness.properties.merge_text import cut_merge
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.selfcheck.catalogue import chosen
-from mergecheck.harness.selfcheck.fault import Area, Fault, Mutant
-from mergecheck.harness.selfcheck.mutation import Change
-from mergecheck.harness.selfcheck.trial import run_seed
-from mergecheck.harness.session import FuzzOptions, run_fuzz, stream_for
-from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
+from mergecheck.harness.search.session import FuzzOptions, run_fuzz, stream_for
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference.case.case_file import load_cases
+from mergecheck.model.case_file import load_cases
+from tools.selfcheck.catalogue import chosen
+from tools.selfcheck.fault import Area, Fault, Mutant
+from tools.selfcheck.mutation import Change
+from tools.selfcheck.trial import run_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,11 +10,11 @@ import pytest
 
 from mergecheck.harness.compare.invariants import invariant_mismatches
 from mergecheck.harness.compare.rows import same_rows
-from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.relations.oracle import RELATIONS
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.model.outcome import Outcome, Prediction, Rejection
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection
 from mergecheck.strategies import Feature, Profile, Stream, samples
 from mergecheck.strategies import cases as case_strategy
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.harness.oracles.relations.relation import Relation
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.reference.answer import Reference
 
 REFERENCE = MergeReference()
 

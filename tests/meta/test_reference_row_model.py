@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
+from mergecheck.model.outcome import Bound, Prediction, Rejection
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
-from mergecheck.reference.outcome import Bound, Prediction, Rejection
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("harness", "strategies", "reference")
-WRITERS = "harness/core/output_files.py"
+WRITERS = "harness/processes/output_files.py"
 
 _TEMPORARY = "in a new folder of its own among the temporary files"
 _CACHE = "in the user's cache, which no project holds"
@@ -20,29 +20,29 @@ _UPKEEP = "run by those who work on mergecheck, in its own repository"
 ELSEWHERE = {
     "harness/configuration/trusted.py": "among the user's own settings, which no project holds",
     "harness/engines/venvs.py": _CACHE,
-    "harness/spark/maven_jars.py": _CACHE,
+    "harness/engines/spark/maven_jars.py": _CACHE,
     "harness/cli/configuration_schema.py": _UPKEEP,
-    "harness/rule_pages/__main__.py": _UPKEEP,
-    "harness/corruptions/__main__.py": _UPKEEP,
-    "harness/corruptions/tables/__main__.py": _TEMPORARY,
-    "harness/corruptions/tables/written.py": _TEMPORARY,
+    "tools/rule_pages/__main__.py": _UPKEEP,
+    "tools/corruptions/__main__.py": _UPKEEP,
+    "tools/corruptions/tables/__main__.py": _TEMPORARY,
+    "tools/corruptions/tables/written.py": _TEMPORARY,
     "harness/delta/tables/checkpoints.py": "a table in a folder that the harness made",
     "harness/delta/tables/vectors.py": "the same",
     "harness/delta/write.py": "the same",
     "harness/engines/iceberg/tables.py": "the same",
     "harness/engines/spark_lines/delta.py": "the same",
-    "harness/scale/tables/generate.py": "the same",
-    "harness/spark/staging.py": "the same",
-    "harness/concurrency/race/spark_clients.py": _TEMPORARY,
+    "harness/lab/scale/tables/generate.py": "the same",
+    "harness/engines/spark/staging.py": "the same",
+    "harness/lab/concurrency/race/spark_clients.py": _TEMPORARY,
     "harness/engines/postgres/worker.py": _TEMPORARY,
     "harness/engines/spark_lines/child.py": _TEMPORARY,
-    "harness/scale/reduce.py": _TEMPORARY,
-    "harness/scale/run.py": "in a new folder of its own under --work",
-    "harness/selfcheck/shrinking.py": _TEMPORARY,
-    "harness/spark/connect.py": _TEMPORARY,
-    "harness/spark/session.py": _TEMPORARY,
-    "harness/spark/temp_dirs.py": _TEMPORARY,
-    "harness/spark/workers.py": "a name that no one can guess, under the table root that the user names",
+    "harness/lab/scale/reduce.py": _TEMPORARY,
+    "harness/lab/scale/run.py": "in a new folder of its own under --work",
+    "tools/selfcheck/shrinking.py": _TEMPORARY,
+    "harness/engines/spark/connect.py": _TEMPORARY,
+    "harness/engines/spark/session.py": _TEMPORARY,
+    "harness/processes/temp_dirs.py": _TEMPORARY,
+    "harness/engines/spark/workers.py": "a name that no one can guess, under the table root that the user names",
     "harness/engines/subprocess_worker.py": _TEMPORARY,
 }
 _NAMES = {

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.packaging
 ROOT = Path(__file__).parents[2]
 ROOMS = ("harness", "merge", "reference", "strategies")
 DATA = (
-    "harness/conformance/suite.jsonl",
-    "harness/conformance/templates/engine.py.txt",
+    "harness/lab/conformance/suite.jsonl",
+    "harness/lab/conformance/templates/engine.py.txt",
     "harness/deviations/cases/duckdb-eager-values.json",
     "harness/deviations/deviations.toml",
-    "harness/html_report/templates/page.html.j2",
-    "harness/html_report/templates/style.css",
+    "harness/cli/html/templates/page.html.j2",
+    "harness/cli/html/templates/style.css",
     "py.typed",
 )
 BROKEN = "raise ImportError('this package is the user\\'s own; mergecheck must not import it')\n"

@@ -16,14 +16,14 @@ from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.verdict import Verdict
+from mergecheck.model.case_file import load_cases
+from mergecheck.model.outcome import Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import load_cases
-from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 FOLDER = Path(__file__).parent
 STATEMENTS = FOLDER / "statements"  # not all of these are supported

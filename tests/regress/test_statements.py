@@ -1,6 +1,6 @@
 """Merges as people write them: the reference judges most of them, and the engine agrees on a sample.
 
-``python -m benchmarks.statements --engine pyspark`` runs all of them; ``--record`` writes the answers' kinds anew.
+``python -m tools.benchmarks.statements --engine pyspark`` runs all of them; ``--record`` writes the answers' kinds anew.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import json
 
 import pytest
 
-from benchmarks.statements import ANSWERS, HELD_OUT, Answered, answers, share
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.oracles.reference_oracle import check_prepared
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference import MergeReference
+from tools.benchmarks.statements import ANSWERS, HELD_OUT, Answered, answers, share
 
 WAREHOUSE = "warehouse"
 LEAST_JUDGED = {"collected": 0.9, WAREHOUSE: 0.65, HELD_OUT: 0.86}

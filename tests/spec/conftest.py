@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deltalake import write_deltalake
 
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.engines.spark.session import start_session
 
 sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.coverage.facts import facts_of
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Prediction, Rejection
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Prediction, Reference, Rejection
 
 if TYPE_CHECKING:
-    from mergecheck.harness.core.facts import Facts
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
+    from mergecheck.model.facts import Facts
+    from mergecheck.reference.answer import Reference
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 REFERENCE = MergeReference()

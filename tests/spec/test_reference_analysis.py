@@ -11,19 +11,19 @@ import pytest
 import sqlglot
 from reference_cases import DELTA, merge, merge_facts, predicted, rejected
 
+from mergecheck.model.arrow import table_to_rows
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.errors import CaseFormatError, UnsupportedByReferenceError
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.types.data_types import DecimalType, StructType
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
 from mergecheck.reference.analysis.values.alignment import has_target_only_fields
-from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.errors import CaseFormatError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.expressions.literals import decimal_literal
 from mergecheck.reference.expressions.names import Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import SparkDialect
-from mergecheck.reference.types.data_types import DecimalType, StructType
-from mergecheck.reference.types.ddl import parse_schema
 
 UPDATE_AND_INSERT = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from reference_cases import merge, merge_case, predicted
 
-from mergecheck.harness.coverage.facts import facts_of
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.model.outcome import Unsupported
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Unsupported
 
 REFERENCE = MergeReference()
 

@@ -8,22 +8,22 @@ import duckdb
 import pytest
 import sqlglot
 
+from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.types.typed import Side, Typed
 from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED, row_checks
 from mergecheck.reference.analysis.values.column_values import default_value, generated_value
-from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.dialect import SparkDialect
-from mergecheck.reference.types.ddl import parse_schema
-from mergecheck.reference.types.typed import Side, Typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
 
 TABLE = parse_schema("k INT NOT NULL, st STRUCT<x: INT NOT NULL, y: INT>, g INT GENERATED ALWAYS AS (k * 10)")
 GOOD: Row = (1, (1, None), 10)

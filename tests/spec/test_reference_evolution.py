@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from reference_cases import CDF, DELTA, bag, merge, predicted, rejected
 
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.outcome import MergePath, Reference
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.outcome import MergePath
+
+if TYPE_CHECKING:
+    from mergecheck.reference.answer import Reference
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 UPDATE_STAR = "WHEN MATCHED THEN UPDATE SET *"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from reference_cases import CDF, DELTA, merge_facts
 
-from mergecheck.harness.coverage.rules import RULES
+from mergecheck.harness.properties.rules import RULES
 from mergecheck.harness.specification.rules import load_rules
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"

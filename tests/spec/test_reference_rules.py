@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from reference_cases import CDF, DELTA, REFERENCE, UPSERT, bag, merge, merge_case, predicted, rejected
 
+from mergecheck.model.outcome import Bound, MergePath, Rejection
+from mergecheck.model.storage import Statistics, TargetLayout
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.storage import Statistics, TargetLayout
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
-from mergecheck.reference.outcome import Bound, MergePath, Rejection
 
 MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 

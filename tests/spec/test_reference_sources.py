@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from reference_cases import REFERENCE, merge_case
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.outcome import Prediction, Rejection
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.outcome import Prediction, Rejection
 from mergecheck.reference.syntax.statement import Statement, parse_statement
 
 

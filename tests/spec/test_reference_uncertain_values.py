@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from reference_cases import REFERENCE, merge, merge_case, rejected
 
-from mergecheck.reference.outcome import Prediction, Rejection, Unsupported
+from mergecheck.model.outcome import Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.reference.answer import Reference
 
 NUMBERS: dict[str, Any] = {"schema": "k INT, v INT", "target": [[1, 1]], "source": [[1, 5]]}
 NOWHERE = "WHEN MATCHED AND t.v = 99 THEN UPDATE SET v = "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reference_cases import UPSERT, bag, merge, predicted, rejected
 
-from mergecheck.reference.errors import RejectedError
-from mergecheck.reference.outcome import Bound, MergePath, Unsupported
+from mergecheck.model.errors import RejectedError
+from mergecheck.model.outcome import Bound, MergePath, Unsupported
 from mergecheck.reference.syntax.statement import parse_statement
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from pyspark.sql import types as t
 
-from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.merge.conf import MergeConf, StoreAssignmentPolicy
 from mergecheck.merge.types.casts import can_up_cast, cast_leaf, casts_once, casts_plainly, surely_castable
 from mergecheck.merge.types.struct_fields import FieldRule, same_layout

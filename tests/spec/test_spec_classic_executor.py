@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from merge_tables import DELETE_AND_INSERT, DELTA, INSERT, ON, UPSERT, arrow, create
 
-from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.harness.engines.spark.session import PLANS_DESCRIBED, settings_of
 from mergecheck.merge.conf import SINGLE_SCAN
 from mergecheck.merge.errors import ExecutionError
 from mergecheck.merge.executors.classic import find_touched_files, write_all_changes

@@ -13,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from merge_tables import DELETE_AND_INSERT, DELTA, INSERT, ON, UPSERT, Table, arrow, create
 from pyspark.sql import types as t
 
-from mergecheck.harness.spark.session import settings_of
+from mergecheck.harness.engines.spark.session import settings_of
 from mergecheck.merge import command
 from mergecheck.merge.conf import SINGLE_SCAN
 from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError

@@ -17,9 +17,9 @@ from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.errors import MergeError, UnsupportedStatementError
 from mergecheck.merge.resolution.resolve import resolve
 from mergecheck.merge.syntax.parser import parse_merge
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Rejection
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from merge_tables import DELTA, INSERT, ON, UPSERT, resolved
 
-from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.harness.engines.spark.session import PLANS_DESCRIBED, settings_of
 from mergecheck.merge.executors.classic import find_touched_files
 from mergecheck.merge.executors.insert_only import (
     generate_inserts_only_output_df,

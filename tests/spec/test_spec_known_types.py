@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import types as t
 
-from mergecheck.harness.spark.session import settings_of
+from mergecheck.harness.engines.spark.session import settings_of
 from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
 from mergecheck.merge.expressions.known_types import type_of_tree

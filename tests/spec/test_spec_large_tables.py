@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 from merge_tables import DELETE_AND_INSERT, INSERT, ON, UPSERT, arrow, create
 
-from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.harness.engines.spark.session import PLANS_DESCRIBED, settings_of
 from mergecheck.merge import plan
 from mergecheck.merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_BY_SOURCE_KEYS
 from mergecheck.merge.errors import ExecutionError

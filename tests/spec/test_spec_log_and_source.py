@@ -15,7 +15,7 @@ from merge_tables import DELETE_AND_INSERT, INSERT, ON, SOURCE_SCHEMA, UPSERT, T
 from pyspark.errors import PySparkException
 from pyspark.sql import types as t
 
-from mergecheck.harness.spark.session import settings_of
+from mergecheck.harness.engines.spark.session import settings_of
 from mergecheck.merge import command
 from mergecheck.merge.builder import DeltaTable
 from mergecheck.merge.command import MAX_ATTEMPTS, run_merge

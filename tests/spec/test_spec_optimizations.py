@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 from merge_tables import DELETE_AND_INSERT, INSERT, ON, UPSERT, arrow, create
 
-from mergecheck.harness.spark.session import settings_of
+from mergecheck.harness.engines.spark.session import settings_of
 from mergecheck.merge import plan
 from mergecheck.merge.conf import (
     BROADCAST_SOURCE,

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from mergecheck.harness.engines.executed_plans import recording
-from mergecheck.harness.spark.session import settings_of, start_session
+from mergecheck.harness.engines.spark.session import settings_of, start_session
 from mergecheck.merge import merge_sql
 from mergecheck.merge.conf import SINGLE_SCAN
 from mergecheck.merge.table.reading.scan import MAX_INLINE_FILES

@@ -18,7 +18,7 @@ from merge_tables import INSERT, ON, UPSERT, arrow, create, resolved
 from pyspark import StorageLevel
 from pyspark.sql import types as t
 
-from mergecheck.harness.spark.session import settings_of
+from mergecheck.harness.engines.spark.session import settings_of
 from mergecheck.merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES
 from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
 from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.harness.coverage.rule_counts import known_rules
-from mergecheck.harness.rule_pages.held_by import find_tests
-from mergecheck.harness.rule_pages.markdown import all_files
-from mergecheck.harness.rule_pages.page import load_pages, load_reach, load_tests, minimal_case
-from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.findings.shrink.shrinker import num_rows
+from mergecheck.harness.lab.rule_pages.held_by import find_tests
+from mergecheck.harness.lab.rule_pages.markdown import all_files
+from mergecheck.harness.lab.rule_pages.page import load_pages, load_reach, load_tests, minimal_case
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.harness.properties.rule_counts import known_rules
 from mergecheck.harness.specification.rules import load_rules
 from mergecheck.reference import MergeReference
 
@@ -36,7 +36,7 @@ NO_RULES = {"P-999", "R-1", "R-329", "R-700", "R-999", "R-7411"}
 
 def texts() -> Iterator[tuple[Path, str]]:
     """Go through everything that may cite a rule: code, tests, docs, messages."""
-    folders = ("benchmarks", "docs", "harness", "merge", "reference", "strategies", "tests")
+    folders = ("tools/benchmarks", "docs", "harness", "merge", "reference", "strategies", "tests")
     for path in (*ROOT.glob("*.md"), *(path for folder in folders for path in (ROOT / folder).rglob("*"))):
         if path.suffix in {".ambr", ".jsonl", ".md", ".py", ".toml"}:
             yield path, path.read_text(encoding="utf-8")

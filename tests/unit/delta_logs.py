@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.case.model import CDF_PROPERTY
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.arrow import table_to_rows
+from mergecheck.model.case import CDF_PROPERTY
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import (
     ArrayType,
     DecimalType,
     Field,

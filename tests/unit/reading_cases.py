@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged
 from mergecheck.harness.oracles.reference_engine import answered
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Outcome, Rejection
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import case_from_json
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
-from mergecheck.reference.outcome import Outcome, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.model.case import Case, Row
 
 MERGE = "MERGE INTO target t USING source s ON"
 UPSERT = f"{MERGE} t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"

@@ -8,25 +8,26 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FindingsDirectory, RunningCase
 from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.report import events
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Reference, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.facts import Facts
+from mergecheck.model.outcome import MergePath, Outcome, Prediction, Unsupported
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.outcome import EngineResult
 
 SCHEMA = parse_schema("id BIGINT, v STRING, extra INT")
 CLAUSES = (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
+from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Outcome, Reference, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Outcome, Unsupported
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.types.ddl import parse_schema
 
 SCHEMA = parse_schema("id BIGINT, v STRING")
 CLAUSES = ("WHEN MATCHED THEN DELETE", "WHEN NOT MATCHED THEN INSERT *", "WHEN NOT MATCHED BY SOURCE THEN DELETE")

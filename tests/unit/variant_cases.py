@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.types.ddl import parse_schema
 
 REFERENCE = MergeReference()
 SCHEMA = parse_schema("id INT, v STRING")

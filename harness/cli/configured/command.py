@@ -13,7 +13,7 @@ from mergecheck.harness.cli.configured.options import configured_options, key_of
 from mergecheck.harness.cli.output.terminal import notice
 from mergecheck.harness.configuration import Configuration, load_configuration
 from mergecheck.harness.configuration.configuration import CONFIG_VARIABLE, PROFILE_VARIABLE
-from mergecheck.harness.spark.config import MASTER_VARIABLE, REMOTE_VARIABLE, TABLE_ROOT_VARIABLE
+from mergecheck.harness.engines.spark.config import MASTER_VARIABLE, REMOTE_VARIABLE, TABLE_ROOT_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

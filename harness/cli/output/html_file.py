@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.cli.html.rendering import page_html
 from mergecheck.harness.cli.options import writable
-from mergecheck.harness.core.output_files import write_text
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.html_report.rendering import page_html
+from mergecheck.harness.processes.output_files import write_text
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
-    from mergecheck.harness.html_report.page import Page, SectionedPage
+    from mergecheck.harness.cli.html.page import Page, SectionedPage
 
 
 def write_html(path: Path, page: Page | SectionedPage) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.cli.output.status_line import StatusLine
-from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.report import events
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
-    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.properties.statistics import Summary
 
 
 class Progress(StatusLine):

@@ -11,19 +11,19 @@ from rich.markdown import Markdown, TableDataElement
 from rich.text import Text
 
 from mergecheck.harness.cli.output.terminal import emit_json, stdout
-from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.lab.rule_pages.markdown import page_markdown
+from mergecheck.harness.lab.rule_pages.page import load_pages, load_tests
 from mergecheck.harness.report.json import answer_json
-from mergecheck.harness.rule_pages.markdown import page_markdown
-from mergecheck.harness.rule_pages.page import load_pages, load_tests
 from mergecheck.harness.specification.rules import load_rules
-from mergecheck.reference.case.case_file import case_to_json
+from mergecheck.harness.verdict import ExitCode, UserInputError
+from mergecheck.model.case_file import case_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import JustifyMethod
 
-    from mergecheck.harness.rule_pages.page import RulePage
+    from mergecheck.harness.lab.rule_pages.page import RulePage
 
 _NUMBER = re.compile(r"[RP]-A?\d+", re.IGNORECASE)
 

@@ -23,11 +23,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from mergecheck.harness.core.output_files import write_text
-from mergecheck.harness.errors import OutputError, UserInputError
+from mergecheck.harness.processes.output_files import write_text
 from mergecheck.harness.report.render import with_escapes
 from mergecheck.harness.specification.citations import with_titles
-from mergecheck.reference.errors import shortened
+from mergecheck.harness.verdict import OutputError, UserInputError
+from mergecheck.model.errors import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

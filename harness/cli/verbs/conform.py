@@ -12,20 +12,20 @@ from rich.table import Table
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import case_timeout_option, json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
-from mergecheck.harness.conformance import Mark, certificate, counts, failed_checks
-from mergecheck.harness.conformance import conform as run_suite
-from mergecheck.harness.core.output_files import create
-from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.deviation_file import load_deviations
-from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.lab.conformance import Mark, certificate, counts, failed_checks
+from mergecheck.harness.lab.conformance import conform as run_suite
+from mergecheck.harness.processes.output_files import create
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.json import checks_not_made
 from mergecheck.harness.report.mismatch import difference_lines
-from mergecheck.harness.session import open_engine
+from mergecheck.harness.search.session import open_engine
+from mergecheck.harness.verdict import ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.harness.conformance import Result
+    from mergecheck.harness.lab.conformance import Result
 
 _MOST_LINES = 4
 

@@ -11,16 +11,16 @@ import click
 
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
-from mergecheck.harness.core.extras import install_command, is_installed
-from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
+from mergecheck.harness.configuration.extras import install_command, is_installed
 from mergecheck.harness.engine import Diagnosis
-from mergecheck.harness.engines import diagnose_engine, engine_names
-from mergecheck.harness.errors import EngineDownError, ExitCode, UserInputError
+from mergecheck.harness.engines.registry import diagnose_engine, engine_names
+from mergecheck.harness.engines.spark.java_home import diagnose_java
 from mergecheck.harness.findings.store import WORK_DIRECTORY
 from mergecheck.harness.oracles.engine_call import run_limited
-from mergecheck.harness.session import WARM_UP, open_engine
-from mergecheck.harness.spark.java_home import diagnose_java
-from mergecheck.reference.outcome import Outcome, Unsupported
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
+from mergecheck.harness.search.session import WARM_UP, open_engine
+from mergecheck.harness.verdict import EngineDownError, ExitCode, UserInputError
+from mergecheck.model.outcome import Outcome, Unsupported
 
 PACKAGES = ("duckdb", "hypothesis", "pyarrow", "sqlglot")
 OPTIONAL_PACKAGES = {"pyspark": "spark", "delta-spark": "delta-spark", "deltalake": "delta-rs", "grpcio": "connect"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.cli.html.matrix import matrix_page
 from mergecheck.harness.cli.options import (
     FiniteRange,
     deviation_options,
@@ -21,15 +22,13 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
-from mergecheck.harness.engines import engine_names as registered
-from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.engines.registry import engine_names as registered
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.html_report.matrix import matrix_page
-from mergecheck.harness.matrix.run import SHRINK_SECONDS, Answer, MatrixRun
-from mergecheck.harness.matrix.text import markdown as page
-from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines
-from mergecheck.harness.session import close_engine, reference_for, start_engine
-from mergecheck.harness.verdict import Expressions
+from mergecheck.harness.lab.scoreboard.run import SHRINK_SECONDS, Answer, MatrixRun
+from mergecheck.harness.lab.scoreboard.text import markdown as page
+from mergecheck.harness.lab.scoreboard.text import matrix_json, rich_table, summary_lines
+from mergecheck.harness.search.session import close_engine, reference_for, start_engine
+from mergecheck.harness.verdict import ExitCode, Expressions, UserInputError
 from mergecheck.strategies import Feature, Profile, samples
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.matrix.run import Column, Matrix
-    from mergecheck.reference.case.model import Case
+    from mergecheck.harness.lab.scoreboard.run import Column, Matrix
+    from mergecheck.model.case import Case
 
 DEFAULT_MAX_CASES = 200
 _EVERY = 25  # cases between two progress lines

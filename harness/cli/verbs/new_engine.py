@@ -8,8 +8,8 @@ import click
 
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
-from mergecheck.harness.conformance.new_engine import write_new_engine
-from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.lab.conformance.new_engine import write_new_engine
+from mergecheck.harness.verdict import ExitCode
 
 
 @click.command(name="new-engine")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.html.saved_cases import ShownCase, replay_page
 from mergecheck.harness.cli.options import (
     case_timeout_option,
     check_option,
@@ -26,20 +27,18 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, notice_unreadable, show
-from mergecheck.harness.core.formatting import LINE_WIDTH, counted
-from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.audit import confirm
-from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingChange, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.html_report.saved_cases import ShownCase, replay_page
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.json import num_by_spark, num_partly, reasons_of, rejection_classes, replay_json
 from mergecheck.harness.report.mismatch import check_name, difference_lines, mismatch_report
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.session import open_engine, reference_for, rerun_on
+from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.verdict import Expressions, Oracle, Verdict
+from mergecheck.harness.verdict import ExitCode, Expressions, Oracle, UserInputError, Verdict
+from mergecheck.model.formatting import LINE_WIDTH, counted
 
 if TYPE_CHECKING:
     from pathlib import Path

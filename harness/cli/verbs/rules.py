@@ -12,12 +12,12 @@ from rich.table import Table
 from mergecheck.harness.cli.options import findings_option, json_option
 from mergecheck.harness.cli.output.rule_pages import is_rule_number, print_pages
 from mergecheck.harness.cli.output.terminal import emit_json, notice, notice_unreadable, show, stdout
-from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
-from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.harness.properties.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
 from mergecheck.harness.specification.rules import load_rules
+from mergecheck.harness.verdict import ExitCode, UserInputError
 from mergecheck.reference import MergeReference
 from mergecheck.strategies import samples
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mergecheck.harness.coverage.rule_counts import RuleCount, Tally
-    from mergecheck.reference.case.model import Case
+    from mergecheck.harness.properties.rule_counts import RuleCount, Tally
+    from mergecheck.model.case import Case
 
 DEFAULT_MAX_CASES = 500
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import NONE_KNOWN, Checker
+from mergecheck.harness.cli.html.saved_cases import ShownCase, own_facts, run_page
 from mergecheck.harness.cli.options import (
     case_id_option,
     case_timeout_option,
@@ -28,30 +29,27 @@ from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
 from mergecheck.harness.cli.verbs.saved.one_saved import write_case
-from mergecheck.harness.core.formatting import LINE_WIDTH
-from mergecheck.harness.core.time_limit import TimeLimit
-from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.origin import case_text, origin_of
-from mergecheck.harness.html_report.saved_cases import ShownCase, own_facts, run_page
-from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, silent_lines, votes
+from mergecheck.harness.lab.scoreboard.majority_vote import odd_json, odd_lines, silent_lines, votes
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import OwnTables, own_table_json
-from mergecheck.harness.session import open_engine, reference_for, rerun_on
-from mergecheck.harness.trust.case import require_harmless
+from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.verdict import EXIT_CODES, Expressions
+from mergecheck.harness.verdict import EXIT_CODES, ExitCode, Expressions, UserInputError
+from mergecheck.model.formatting import LINE_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.core.rerun import Rerun
     from mergecheck.harness.delta.import_table import RealInput
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Capabilities, Engine
-    from mergecheck.harness.matrix.majority_vote import Vote
-    from mergecheck.harness.verdict import CaseReport, Check
-    from mergecheck.reference.case.model import Case
+    from mergecheck.harness.lab.scoreboard.majority_vote import Vote
+    from mergecheck.harness.verdict import CaseReport, Check, Rerun
+    from mergecheck.model.case import Case
 
     Checked = tuple[CaseReport, Capabilities, tuple[str, ...]]
 

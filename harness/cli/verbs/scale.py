@@ -14,20 +14,19 @@ import click
 from mergecheck.harness.cli.options import findings_option, json_option
 from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.errors import ExitCode, UserInputError
-from mergecheck.harness.scale.engines import open_scale_engine
-from mergecheck.harness.scale.run import Limits, run_scale
-from mergecheck.harness.scale.tables.shapes import SHAPES
-from mergecheck.harness.scale.tables.spec import DEFAULT_ROWS, load_spec, make_spec
-from mergecheck.harness.scale.text import report_json, report_lines, summary_line
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.harness.verdict import EXIT_CODES
+from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.harness.lab.scale.engines import open_scale_engine
+from mergecheck.harness.lab.scale.run import Limits, run_scale
+from mergecheck.harness.lab.scale.tables.shapes import SHAPES
+from mergecheck.harness.lab.scale.tables.spec import DEFAULT_ROWS, load_spec, make_spec
+from mergecheck.harness.lab.scale.text import report_json, report_lines, summary_line
+from mergecheck.harness.verdict import EXIT_CODES, ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from mergecheck.harness.scale.run import ScaleReport
-    from mergecheck.harness.scale.tables.spec import ScaleSpec
+    from mergecheck.harness.lab.scale.run import ScaleReport
+    from mergecheck.harness.lab.scale.tables.spec import ScaleSpec
 
 _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.compare.rows import difference, in_columns_of, row_mismatches
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.formatting import counted, fit
 from mergecheck.harness.verdict import Check, Compared, Mismatch
+from mergecheck.model.formatting import counted, fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mergecheck.harness.engine import Capabilities
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.outcome import Bound, Outcome
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.outcome import Bound, Outcome
+    from mergecheck.model.types.data_types import Schema
 
 REFERENCE = "reference"
 EXPECT = "expect"

@@ -20,14 +20,14 @@ from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.net_changes import net_changes
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.verdict import Check, Compared, Mismatch
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.case.error_pattern import matches
-from mergecheck.reference.outcome import Bound, Feed, Outcome, Rejection
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.error_pattern import matches
+from mergecheck.model.outcome import Bound, Feed, Outcome, Rejection
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Capabilities
-    from mergecheck.reference.case.model import Expectation
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Expectation
+    from mergecheck.model.types.data_types import Schema
 
 
 _ERROR = Compared(check=Check.ERROR, against=EXPECT)

@@ -27,18 +27,18 @@ from mergecheck.harness.compare.net_changes import net_changes
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.verdict import Check, Compared, Mismatch
-from mergecheck.reference.case.case_file import change_schema
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.outcome import Feed, Outcome
 from mergecheck.reference.doubts import ISOLATION_LEVEL, columns_of
-from mergecheck.reference.outcome import Feed, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.engine import Capabilities
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.outcome import Prediction
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.outcome import Prediction
+    from mergecheck.model.types.data_types import Schema
 
 _LEVEL = "isolationLevel"
 

@@ -10,7 +10,7 @@ from mergecheck.harness.verdict import Check, Compared, Mismatch
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Capabilities
-    from mergecheck.reference.outcome import Rejection
+    from mergecheck.model.outcome import Rejection
 
 CRASHED, TIMED_OUT = "CRASHED", "TIMED_OUT"
 """Error classes of an engine whose process ended, or had no answer in time."""

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.log_laws.mapping_laws import MAX_COLUMN_ID, mapping_faults
 from mergecheck.harness.compare.log_laws.row_tracking_laws import DOMAIN, file_id_faults
 from mergecheck.harness.compare.log_laws.widening_laws import TYPE_CHANGES, widening_faults
-from mergecheck.harness.core.formatting import fit
-from mergecheck.harness.core.schema_json import IDENTITY_MARK
 from mergecheck.harness.verdict import Check, Mismatch
-from mergecheck.reference.case.table_properties import IN_COMMIT_TIMESTAMPS
+from mergecheck.model.formatting import fit
+from mergecheck.model.schema_json import IDENTITY_MARK
+from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
-    from mergecheck.reference.case.model import Target
-    from mergecheck.reference.outcome import Outcome
+    from mergecheck.model.case import Target
+    from mergecheck.model.outcome import Outcome
 
 AGAINST = "itself"
 """``Mismatch.against`` of these checks: the engine's answer contradicts itself."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import in_columns_of, rows_without
-from mergecheck.reference.case.case_file import change_schema
+from mergecheck.model.case_file import change_schema
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.outcome import GeneratedIds, Outcome, Prediction
-    from mergecheck.reference.types.data_types import Identity, Schema
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.outcome import GeneratedIds, Outcome, Prediction
+    from mergecheck.model.types.data_types import Identity, Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from mergecheck.harness.compare.tracked_rows import TrackedMerge, TrackedRow, TrackedTable
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
     Identity = Callable[[Row], Hashable]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.schema_json import type_to_json
-from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.schema_json import type_to_json
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
-    from mergecheck.reference.types.data_types import DataType, Field, Schema
+    from mergecheck.model.types.data_types import DataType, Field, Schema
 
 TYPE_CHANGES = "delta.typeChanges"
 """The entry of a column's or field's metadata that says which types it had."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from mergecheck.reference.case.storage import Checkpoint
+from mergecheck.model.storage import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

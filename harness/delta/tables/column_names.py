@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mergecheck.reference.types.data_types import ArrayType, Field, MapType, Schema, StructType
+from mergecheck.model.types.data_types import ArrayType, Field, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 MODE = "delta.columnMapping.mode"
 MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"

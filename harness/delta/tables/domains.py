@@ -10,7 +10,7 @@ from mergecheck.harness.delta.tables.protocol import features_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.reference.case.model import Target
+    from mergecheck.model.case import Target
 
 _CLUSTERING = "delta.clustering"
 _OWN = "mergecheck.case"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mergecheck.harness.delta.tables.column_names import maps_columns, stored_schema
 from mergecheck.harness.delta.tables.stored_rows import file_rows
-from mergecheck.reference.types.data_types import Schema
+from mergecheck.model.types.data_types import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from deltalake import DeltaTable
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
 _FEATURES = frozenset({"columnMapping", "deletionVectors", "typeWidening"})
 

@@ -11,14 +11,14 @@ from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import INTEGER_BITS, DecimalType
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import INTEGER_BITS, DecimalType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _EXACT = Context(prec=76)  # the default of 28 digits would refuse a DECIMAL(38,s)

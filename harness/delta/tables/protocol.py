@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.core.schema_json import check_constraints, contains_type
 from mergecheck.harness.delta.tables.column_names import maps_columns
 from mergecheck.harness.delta.tables.row_ids import has_row_tracking
-from mergecheck.reference.case.storage import Checkpoint, Vectors
-from mergecheck.reference.case.table_properties import (
+from mergecheck.model.schema_json import check_constraints, contains_type
+from mergecheck.model.storage import Checkpoint, Vectors
+from mergecheck.model.table_properties import (
     FEATURE_PREFIX,
     IN_COMMIT_TIMESTAMPS,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
 )
-from mergecheck.reference.types import data_types as types
+from mergecheck.model.types import data_types as types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mergecheck.reference.case.model import Target
+    from mergecheck.model.case import Target
 
 # Table features that a property switches on: property -> feature.
 _FEATURE_OF_PROPERTY: Mapping[str, str] = {

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mergecheck.reference.case.storage import RowIds
-from mergecheck.reference.case.table_properties import FEATURE_PREFIX
+from mergecheck.model.storage import RowIds
+from mergecheck.model.table_properties import FEATURE_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Target
+    from mergecheck.model.case import Target
 
 FEATURE = "rowTracking"
 ENABLED = "delta.enableRowTracking"

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mergecheck.harness.compare.evolution import row_converter
-from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.delta.tables.partition_values import parse
-from mergecheck.reference.case.arrow import arrow_type, table_to_rows
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.arrow import arrow_type, table_to_rows
+from mergecheck.model.schema_json import as_nullable
+from mergecheck.model.types.data_types import (
     DATE,
     FLOAT,
     INTEGER_BITS,
@@ -24,13 +24,13 @@ from mergecheck.reference.types.data_types import (
     Schema,
     StructType,
 )
-from mergecheck.reference.types.widening import is_widening
+from mergecheck.model.types.widening import is_widening
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import DataType
 
 
 def file_rows(path: Path, file: dict[str, Any], *, schema: Schema, partition_by: tuple[str, ...]) -> tuple[Row, ...]:

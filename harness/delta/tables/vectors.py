@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from pyroaring import BitMap64
 
-from mergecheck.reference.case.storage import Vectors
+from mergecheck.model.storage import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.log_laws.widening_laws import TYPE_CHANGES, type_changes
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types.data_types import (
     DATE,
     FLOAT,
     INTEGER_BITS,
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping, Sequence
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType
 
 _EXACT = Context(prec=76)
 

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.log_laws.identity_laws import next_mark, settle_ids
 from mergecheck.harness.compare.rows import in_columns_of
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.schema_json import IDENTITY_MARK
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import partitions_of
-from mergecheck.reference.case.case_file import change_schema
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.model.schema_json import IDENTITY_MARK
+from mergecheck.model.types.data_types import DOUBLE, FLOAT, DecimalType, MapType, Schema, StructType
 from mergecheck.reference.evaluation.commit_info import IDENTITY_TAG
-from mergecheck.reference.outcome import Outcome, Prediction
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, DecimalType, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType, Field
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType, Field
 
 _FILES_ADDED = "numTargetFilesAdded"
 _DELETED = ("numTargetRowsDeleted", "numTargetRowsMatchedDeleted")

@@ -10,16 +10,16 @@ from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import added_columns, filler, sides_of, unsigned, without
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.outcome import Feed, Outcome
-from mergecheck.reference.types.data_types import BINARY
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.outcome import Feed, Outcome
+from mergecheck.model.types.data_types import BINARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Sequence
 
     from mergecheck.harness.deviations.readings.rows import Sides
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
 
 _COPIED, _OUTPUT, _FILES = "numTargetRowsCopied", "numOutputRows", "numTargetFilesAdded"
 _GONE, _NEW = "delete", "insert"

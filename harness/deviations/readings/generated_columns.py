@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import quote
 from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
 from mergecheck.reference.syntax.statement import Action
-from mergecheck.reference.types.data_types import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.case.model import Target
+    from mergecheck.model.case import Target
     from mergecheck.reference.syntax.statement import Clause
     from mergecheck.reference.trace import Trace
 

@@ -12,18 +12,18 @@ from sqlglot import exp
 
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import rewritten
-from mergecheck.reference.case.model import Source
-from mergecheck.reference.errors import RejectedError
-from mergecheck.reference.outcome import Prediction
+from mergecheck.model.case import Source
+from mergecheck.model.errors import RejectedError
+from mergecheck.model.outcome import Prediction
+from mergecheck.model.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
 from mergecheck.reference.syntax.statement import is_name, name_parts
-from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import DataType
 
 _HIDDEN = "below_null_"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -12,16 +12,16 @@ from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import sides_of
+from mergecheck.model.outcome import Bound
 from mergecheck.reference.evaluation.written_rows import num_partition_tuples
-from mergecheck.reference.outcome import Bound
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.outcome import Prediction
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.outcome import Prediction
+    from mergecheck.model.types.data_types import Schema
 
 
 def _colliding_rows_lost(now: Judged) -> Judged | None:

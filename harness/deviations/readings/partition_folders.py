@@ -10,18 +10,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.case.layout import partition_indexes
-from mergecheck.reference.outcome import MergePath, Outcome, Prediction
-from mergecheck.reference.types.data_types import STRING, TIMESTAMP
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.formatting import row_text
+from mergecheck.model.layout import partition_indexes
+from mergecheck.model.outcome import MergePath, Outcome, Prediction
+from mergecheck.model.types.data_types import STRING, TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType, Schema
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType, Schema
 
     Folds = Mapping[int, Callable[[Value], Value]]
 

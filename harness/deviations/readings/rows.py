@@ -10,16 +10,16 @@ from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
 from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.outcome import Outcome, Prediction
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.model.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
-    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType, Field
     from mergecheck.reference.trace import Effects, Matches, Trace
-    from mergecheck.reference.types.data_types import DataType, Field
 
 _OLD = "update_preimage"
 

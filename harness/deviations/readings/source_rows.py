@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.outcome import MergePath, Outcome, Prediction
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import MergePath, Outcome, Prediction
 from mergecheck.reference.syntax.statement import Action
 
 if TYPE_CHECKING:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import forgotten_not_null
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.outcome import Rejection
+from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.outcome import Rejection
 from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
 from mergecheck.reference.syntax.merge_text import plain_merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mergecheck.harness.core.merge_text import ClauseText
+    from mergecheck.harness.properties.merge_text import ClauseText
 
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 _MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)

@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.schema_json import as_nullable, is_constraint
 from mergecheck.harness.deviations.readings.copied_rows import without_copies
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import partitions_of, without
-from mergecheck.reference.case.layout import counts_rows
+from mergecheck.model.layout import counts_rows
+from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction, Rejection, Unsupported
+from mergecheck.model.schema_json import as_nullable, is_constraint
+from mergecheck.model.types.data_types import Schema, StructType
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
-from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import Kind
-from mergecheck.reference.types.data_types import Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 _BYTES = "numTargetBytesAdded"
 

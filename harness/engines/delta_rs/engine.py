@@ -15,7 +15,6 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.processes import half_of_memory
 from mergecheck.harness.delta.arrow_layout import source_batches
 from mergecheck.harness.delta.observe import is_unchanged
 from mergecheck.harness.delta.read import newest_version
@@ -34,21 +33,22 @@ from mergecheck.harness.engines.delta_rs.types import UnsayableError
 from mergecheck.harness.engines.read_rows import arrow_rows
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.spark.temp_dirs import scratch_directory
+from mergecheck.harness.processes.start import half_of_memory
+from mergecheck.harness.processes.temp_dirs import scratch_directory
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case import Source
+from mergecheck.model.outcome import Rejection, Unsupported
+from mergecheck.model.storage import StringType
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import Source
-from mergecheck.reference.case.storage import StringType
-from mergecheck.reference.outcome import Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.engines.delta_rs.statement import MergeCalls
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import EngineResult
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import Schema
 
 UNREADABLE_FEED = "MERGECHECK_UNREADABLE_FEED"
 """Error class of a merge whose change feed the library's own reader cannot read."""

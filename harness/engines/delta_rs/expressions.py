@@ -23,11 +23,8 @@ from mergecheck.harness.engines.delta_rs.types import (
     sql_type,
     width,
 )
-from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.expressions.comparisons import COMPARISONS
-from mergecheck.reference.syntax.query_tree import described
-from mergecheck.reference.syntax.statement import is_name, name_parts
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.types.data_types import (
     BINARY,
     BOOLEAN,
     VOID,
@@ -35,13 +32,16 @@ from mergecheck.reference.types.data_types import (
     DecimalType,
     StructType,
 )
-from mergecheck.reference.types.ddl import parse_type
+from mergecheck.model.types.ddl import parse_type
+from mergecheck.reference.expressions.comparisons import COMPARISONS
+from mergecheck.reference.syntax.query_tree import described
+from mergecheck.reference.syntax.statement import is_name, name_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mergecheck.harness.engines.delta_rs.numbers import HeldNumbers
-    from mergecheck.reference.types.data_types import Field, Schema
+    from mergecheck.model.types.data_types import Field, Schema
 
 
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}

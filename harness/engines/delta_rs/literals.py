@@ -17,12 +17,12 @@ from mergecheck.harness.engines.delta_rs.types import (
     is_integer,
     sql_type,
 )
-from mergecheck.reference.types.data_types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, AtomicType, DecimalType
+from mergecheck.model.types.data_types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, AtomicType, DecimalType
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 _TEXTS = {
     "integer": re.compile(r"[+-]?[0-9]{1,18}"),

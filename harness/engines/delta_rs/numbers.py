@@ -6,13 +6,13 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, INTEGER_BITS, ArrayType, MapType, StructType
+from mergecheck.model.types.data_types import DOUBLE, FLOAT, INTEGER_BITS, ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType, Schema
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType, Schema
 
 
 class HeldNumbers:

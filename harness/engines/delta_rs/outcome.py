@@ -11,16 +11,16 @@ from deltalake.exceptions import DeltaError
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.delta.change_feed import change_rows, has_change_files
 from mergecheck.harness.delta.check_actions import require_types
 from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.commit_record import commit_record
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files
 from mergecheck.harness.delta.read import num_removed_records, read_actions, read_table
-from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
-from mergecheck.reference.outcome import Rejection
-from mergecheck.reference.types.data_types import STRING, Field, Schema
+from mergecheck.model.arrow import arrow_schema, table_to_rows
+from mergecheck.model.outcome import Rejection
+from mergecheck.model.schema_json import as_nullable
+from mergecheck.model.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mergecheck.harness.core.schema_json import check_constraints
 from mergecheck.harness.engines.delta_rs.expressions import Side, Speaker
 from mergecheck.harness.engines.delta_rs.literals import quoted
 from mergecheck.harness.engines.delta_rs.numbers import HeldNumbers
 from mergecheck.harness.engines.delta_rs.types import UnsayableError, is_integer, is_safe_cast, width
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.schema_json import check_constraints
+from mergecheck.model.types.data_types import VOID, StructType
 from mergecheck.reference.analysis.settings import is_engines_own
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import plain_expression
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import VOID, StructType
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.reference.merge_reference import MergeReference, ResolvedCase
     from mergecheck.reference.syntax.statement import Clause
-    from mergecheck.reference.types.data_types import DataType, Schema
 
 PREFIX = "delta-rs."
 _CALLS = {

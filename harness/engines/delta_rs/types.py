@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types.data_types import (
     BINARY,
     DOUBLE,
     STRING,
@@ -20,7 +20,7 @@ from mergecheck.reference.types.data_types import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 INT, BIGINT = AtomicType(AtomicName.INT), AtomicType(AtomicName.BIGINT)
 BITS = {AtomicName.TINYINT: 8, AtomicName.SMALLINT: 16, AtomicName.INT: 32, AtomicName.BIGINT: 64}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from mergecheck.harness.compare.rows import same_rows
-from mergecheck.harness.core.processes import half_of_memory
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.duckdb.native_tables import arrow_of, rows_of
 from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options
@@ -21,18 +20,19 @@ from mergecheck.harness.engines.duckdb.preparation import COLUMNS, COLUMNS_BEFOR
 from mergecheck.harness.engines.duckdb.returned import METRIC_NAMES, read_returned
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
-from mergecheck.harness.spark.temp_dirs import directory_at, scratch_path
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.harness.processes.start import half_of_memory
+from mergecheck.harness.processes.temp_dirs import directory_at, scratch_path
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.engines.duckdb.preparation import Preparation
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import EngineResult
 
 _WORKER = Path(__file__).with_name("worker.py")
 _TIMEOUT = 60.0

@@ -18,13 +18,13 @@ from sqlglot import exp
 from mergecheck.harness.engines.duckdb.native_names import WrittenNames, native_relation
 from mergecheck.harness.engines.duckdb.native_values import AlignedValues, GeneratedColumnError
 from mergecheck.harness.engines.duckdb.plain_sql import with_plain_casts
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import VOID, Schema
+from mergecheck.model.types.typed import Side, Typed, identifier
 from mergecheck.reference.analysis.clause_names import ClauseNames
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.query_reader import Reader, Rows
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import VOID, Schema
-from mergecheck.reference.types.typed import Side, Typed, identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

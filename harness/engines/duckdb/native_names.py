@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.model.types.typed import Side, identifier
 from mergecheck.reference.expressions.names import Relation, ResolvedName, Scope
-from mergecheck.reference.types.typed import Side, identifier
 
 if TYPE_CHECKING:
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.types.data_types import Schema
 
 _QUALIFIED = 2
 

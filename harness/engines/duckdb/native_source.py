@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engines.duckdb.native_tables import create_source, insert_rows, load, renamed, run, values_query
-from mergecheck.reference.types.typed import identifier, string_literal
+from mergecheck.model.types.typed import identifier, string_literal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.engines.duckdb.native_tables import Step
     from mergecheck.harness.engines.duckdb.options import DuckDbOptions
-    from mergecheck.reference.case.model import Source
+    from mergecheck.model.case import Source
 
 SOURCE = "source"
 _INCOMING, _STORED = "incoming_source", "stored_source"

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mergecheck.harness.engines.duckdb.plain_sql import without_lambdas
+from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import ArrayType, MapType, Schema, StructType
+from mergecheck.model.types.typed import Side, duckdb_type, identifier, typed_null
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.analysis.values.column_values import default_value
-from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.casts.conversions import Failure, cast
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.literals import value_literal
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
-from mergecheck.reference.types.data_types import ArrayType, MapType, Schema, StructType
-from mergecheck.reference.types.typed import Side, duckdb_type, identifier, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.case.model import Row, Target
-    from mergecheck.reference.types.data_types import DataType, Field
+    from mergecheck.model.case import Row, Target
+    from mergecheck.model.types.data_types import DataType, Field
 
 Step = dict[str, Any]
 _CONSTRAINT = "delta.constraints."

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import Schema
 from mergecheck.reference.analysis.values.alignment import Aligner
 from mergecheck.reference.analysis.values.assignments import Assigned, check_insert, check_update
 from mergecheck.reference.analysis.values.row_values import RowValues
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.statement import Action, Assignment, Clause
-from mergecheck.reference.types.data_types import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.engines.written_statement import WrittenClause
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.analysis.clause_names import ClauseNames
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.analysis.values.assignments import Left
     from mergecheck.reference.expressions.translation import Translator
     from mergecheck.reference.syntax.statement import Kind
-    from mergecheck.reference.types.typed import Typed
 
 
 class GeneratedColumnError(UnsupportedByReferenceError):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.errors import UnsupportedByReferenceError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _PREFIX = "duckdb."
 

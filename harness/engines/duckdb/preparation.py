@@ -22,13 +22,13 @@ from mergecheck.harness.engines.duckdb.native_tables import (
     setting,
 )
 from mergecheck.harness.engines.written_statement import draws_by_chance, extension, read_statement
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.types.data_types import ArrayType, MapType, Schema, StructType
+from mergecheck.model.types.typed import identifier
 from mergecheck.reference.analysis.settings import read_settings
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.queries.query_reader import Reader
-from mergecheck.reference.types.data_types import ArrayType, MapType, Schema, StructType
-from mergecheck.reference.types.typed import identifier
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from mergecheck.harness.engines.duckdb.native_tables import Step
     from mergecheck.harness.engines.duckdb.options import DuckDbOptions
     from mergecheck.harness.engines.written_statement import WrittenStatement
+    from mergecheck.model.case import Case
+    from mergecheck.model.types.data_types import DataType, Field
     from mergecheck.reference.analysis.settings import Settings
-    from mergecheck.reference.case.model import Case
     from mergecheck.reference.queries.query_reader import Rows
-    from mergecheck.reference.types.data_types import DataType, Field
 
 _TARGET, _INCOMING_TARGET = "target", "incoming_target"
 _DROPPED = "dropped"

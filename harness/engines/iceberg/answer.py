@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mergecheck.harness.engines.iceberg.tables import Snapshot
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.outcome import Feed
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.outcome import Feed
+    from mergecheck.model.types.data_types import Schema
 
 _PREFIX = "spark.merge-into.num-target-rows-"
 _METRICS = {

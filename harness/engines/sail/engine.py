@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.processes import half_of_memory
 from mergecheck.harness.delta.check_commit import NUMBERS
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.table_files import files_of
@@ -26,18 +25,19 @@ from mergecheck.harness.engines.sail.settings import (
 )
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.spark.temp_dirs import scratch_directory
-from mergecheck.reference.case.model import CDF_PROPERTY
-from mergecheck.reference.outcome import Rejection, Unsupported
+from mergecheck.harness.processes.start import half_of_memory
+from mergecheck.harness.processes.temp_dirs import scratch_directory
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case import CDF_PROPERTY
+from mergecheck.model.outcome import Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import EngineResult
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import Schema
 
 RELEASE = "0.7.2"
 """The release that runs if none is named."""

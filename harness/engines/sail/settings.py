@@ -10,7 +10,7 @@ from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, i
 from mergecheck.harness.findings.signature import AUTO_MERGE
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 COMPARED_METRICS = frozenset(
     {

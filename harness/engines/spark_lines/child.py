@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.engines.subprocess_worker import WorkerProcess
-from mergecheck.harness.engines.venvs import environment_python
-from mergecheck.harness.spark.java_home import check_java
-from mergecheck.harness.spark.maven_jars import jar_settings
-from mergecheck.harness.spark.session import (
+from mergecheck.harness.engines.spark.java_home import check_java
+from mergecheck.harness.engines.spark.maven_jars import jar_settings
+from mergecheck.harness.engines.spark.session import (
     FIXED_SETTINGS,
     JVM_FOR_SMALL_DATA,
     LOOPBACK_SETTINGS,
     PROFILE_SETTINGS,
     Profile,
 )
-from mergecheck.harness.spark.temp_dirs import owned_prefix, temporary_files_option
-from mergecheck.harness.spark.workers import package_of_merge
+from mergecheck.harness.engines.spark.workers import package_of_merge
+from mergecheck.harness.engines.subprocess_worker import WorkerProcess
+from mergecheck.harness.engines.venvs import environment_python
+from mergecheck.harness.processes.temp_dirs import owned_prefix, temporary_files_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mergecheck.harness.engines.spark.maven_jars import JarSet
     from mergecheck.harness.engines.spark_lines.line import SparkLine
-    from mergecheck.harness.spark.maven_jars import JarSet
-    from mergecheck.reference.outcome import Rejection
+    from mergecheck.model.outcome import Rejection
 
 _WORKER = Path(__file__).with_name("worker.py")
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"

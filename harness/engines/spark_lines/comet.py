@@ -9,7 +9,7 @@ from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine
 from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
 from mergecheck.harness.engines.spark_lines.plugins import comet
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

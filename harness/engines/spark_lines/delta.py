@@ -9,14 +9,15 @@ import pyarrow.parquet as pq
 
 from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
-from mergecheck.harness.core.clause_order import in_sql_order
-from mergecheck.harness.core.schema_json import schema_to_json
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Capabilities, Recorded
 from mergecheck.harness.engines.evolution_clause import with_evolution_setting
 from mergecheck.harness.engines.executed_plans import without_log
+from mergecheck.harness.engines.spark.delta_jars import DELTA_SESSION_SETTINGS, EXTENSION_SETTINGS
+from mergecheck.harness.engines.spark.maven_jars import JarSet
+from mergecheck.harness.engines.spark.session import PLANS_DESCRIBED, PROFILE_SETTINGS
 from mergecheck.harness.engines.spark_case import (
     COMPILED_PROFILES,
     SOURCE_VIEW,
@@ -28,13 +29,12 @@ from mergecheck.harness.engines.spark_case import (
 from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild, merged
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
-from mergecheck.harness.errors import BadSettingError
-from mergecheck.harness.spark.delta_jars import DELTA_SESSION_SETTINGS, EXTENSION_SETTINGS
-from mergecheck.harness.spark.maven_jars import JarSet
-from mergecheck.harness.spark.session import PLANS_DESCRIBED, PROFILE_SETTINGS
-from mergecheck.harness.spark.temp_dirs import scratch_directory
-from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.outcome import Rejection, Unsupported
+from mergecheck.harness.processes.temp_dirs import scratch_directory
+from mergecheck.harness.properties.clause_order import in_sql_order
+from mergecheck.harness.verdict import BadSettingError
+from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.outcome import Rejection, Unsupported
+from mergecheck.model.schema_json import schema_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
-    from mergecheck.reference.case.model import Case, Source
-    from mergecheck.reference.outcome import EngineResult, MergePath
+    from mergecheck.model.case import Case, Source
+    from mergecheck.model.outcome import EngineResult, MergePath
 
 EXAMPLE = "3.3.2+spark3.5"
 _TARGET = "target"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.verdict import UserInputError
 
 _VERSION = re.compile(r"(?P<release>[0-9]+(?:\.[0-9]+)+(?:rc[0-9]+)?)(?:\+spark(?P<spark>[0-9]+\.[0-9]+))?")
 _SCALA = {3: "2.12", 4: "2.13"}  # by the major version of PySpark, whose jars are built for one Scala

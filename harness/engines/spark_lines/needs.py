@@ -6,13 +6,13 @@ import shutil
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import Diagnosis
+from mergecheck.harness.engines.spark.java_home import diagnose_java
+from mergecheck.harness.engines.spark.maven_jars import find_jars
 from mergecheck.harness.engines.venvs import find_environment
-from mergecheck.harness.spark.java_home import diagnose_java
-from mergecheck.harness.spark.maven_jars import find_jars
 
 if TYPE_CHECKING:
+    from mergecheck.harness.engines.spark.maven_jars import JarSet
     from mergecheck.harness.engines.spark_lines.child import Setup
-    from mergecheck.harness.spark.maven_jars import JarSet
 
 
 def diagnose(setup: Setup) -> tuple[Diagnosis, ...]:

@@ -23,9 +23,9 @@ from mergecheck.harness.engines.spark_lines.delta import (
 )
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.verdict import UserInputError
 from mergecheck.merge.conf import OWN_PREFIX, SETTING_NAMES
-from mergecheck.reference.outcome import MergePath, Unsupported
+from mergecheck.model.outcome import MergePath, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.engine import Diagnosis
     from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 _NAME = "pyspark"
 _OLDEST_SPARK = (4, 0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from mergecheck.harness.engine import ConfigurableEngine
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.spark.maven_jars import JarSet
+from mergecheck.harness.engines.spark.maven_jars import JarSet
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
 from mergecheck.harness.compare.stored_rows import check_stored_rows
-from mergecheck.harness.core.facts import Facts
-from mergecheck.harness.core.merge_text import cut_merge
-from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
-from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.oracles.engine_call import raised, run_limited
 from mergecheck.harness.oracles.relations.relation import ROW_METRICS
 from mergecheck.harness.oracles.relations.shape import action_of, kind_of
 from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
 from mergecheck.harness.oracles.relations.tables import TABLE_RELATIONS
-from mergecheck.harness.verdict import CaseReport, Check, Compared, Verdict
-from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, EngineLateError
+from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.verdict import CaseReport, Check, Compared, EngineDownError, Verdict
+from mergecheck.model.facts import Facts
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.oracles.relations.relation import Relation
+    from mergecheck.harness.processes.time_limit import TimeLimit
     from mergecheck.harness.verdict import Mismatch
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 RELATIONS: tuple[Relation, ...] = (*STATEMENT_RELATIONS, *TABLE_RELATIONS)
 UNPREDICTED = tuple(one for one in TABLE_RELATIONS if one.name.startswith(("P-15", "P-16", "P-17")))

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
-from mergecheck.harness.core.formatting import fit
-from mergecheck.harness.core.merge_text import MergeText, cut_merge
 from mergecheck.harness.oracles.relations.shape import names_source_table
+from mergecheck.harness.properties.merge_text import MergeText, cut_merge
 from mergecheck.harness.verdict import Check, Mismatch
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.outcome import Bound, Outcome, Rejection, Unsupported
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.formatting import fit
+from mergecheck.model.outcome import Bound, Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mergecheck.reference.case.model import Case, Row, Source
-    from mergecheck.reference.outcome import EngineResult
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Case, Row, Source
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import Schema
 
 AMBIGUOUS = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 # Functions of tables, statement and settings only, not of the layout of files.

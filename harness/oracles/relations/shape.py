@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.merge_text import split_outer, words_of
-from mergecheck.harness.core.schema_json import is_constraint
+from mergecheck.harness.properties.merge_text import split_outer, words_of
+from mergecheck.model.schema_json import is_constraint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.harness.core.merge_text import ClauseText, MergeText
-    from mergecheck.reference.case.model import Case
+    from mergecheck.harness.properties.merge_text import ClauseText, MergeText
+    from mergecheck.model.case import Case
 
 _UPDATE_SET = re.compile(r"UPDATE\s+SET\s+", re.IGNORECASE)
 _RANDOM = frozenset({"rand", "randn", "random", "uuid", "shuffle", "current_timestamp", "now"})

@@ -20,10 +20,10 @@ from mergecheck.harness.oracles.relations.shape import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.core.merge_text import ClauseText, MergeText
     from mergecheck.harness.oracles.relations.relation import Trial
+    from mergecheck.harness.properties.merge_text import ClauseText, MergeText
     from mergecheck.harness.verdict import Mismatch
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _DEAD_ACTIONS = {"MATCHED": "DELETE", "NOT MATCHED BY SOURCE": "DELETE"}
 

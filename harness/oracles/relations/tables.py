@@ -10,16 +10,16 @@ from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.oracles.relations.relation import Relation
 from mergecheck.harness.oracles.relations.shape import has_random_values, kind_of, kinds
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
-from mergecheck.reference.types.data_types import STRING, Schema
+from mergecheck.model.case import CDF_PROPERTY, Source, Target
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.types.data_types import STRING, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.oracles.relations.relation import Trial
     from mergecheck.harness.verdict import Mismatch
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.model.case import Case, Row
 
 _MATCHED_ONLY = "spark.databricks.delta.merge.optimizeMatchedOnlyMerge.enabled"
 _BY_SOURCE = "NOT MATCHED BY SOURCE"

@@ -11,8 +11,8 @@ from mergecheck.merge.conf import OWN_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mergecheck.harness.core.facts import Facts
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
+    from mergecheck.model.facts import Facts
 
 SIZES = (1, 2, 3, 7)
 """Rows per batch, group or file: tables of a few rows reach the borders that those of millions do."""

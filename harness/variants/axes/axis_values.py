@@ -8,9 +8,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS, Profile
 from mergecheck.harness.engines.spark_case import SOURCE_SETTING
 from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
-from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile
 from mergecheck.harness.variants.axes import domains
 from mergecheck.harness.variants.axes.axis import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
 from mergecheck.harness.variants.axes.large_tables import LARGE_TABLES

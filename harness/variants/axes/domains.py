@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.merge_text import cut_merge, words_of
 from mergecheck.harness.oracles.relations.shape import has_random_values, is_insert_only, kinds
 from mergecheck.harness.oracles.relations.tables import holds_empty_text
-from mergecheck.reference.types.data_types import BIGINT, BOOLEAN, DATE, INT, SMALLINT, STRING, TINYINT
+from mergecheck.harness.properties.merge_text import cut_merge, words_of
+from mergecheck.model.types.data_types import BIGINT, BOOLEAN, DATE, INT, SMALLINT, STRING, TINYINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.core.facts import Facts
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.case.storage import Statistics
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.facts import Facts
+    from mergecheck.model.storage import Statistics
 
 _PARTITION_TYPES = frozenset({TINYINT, SMALLINT, INT, BIGINT, BOOLEAN, DATE})
 

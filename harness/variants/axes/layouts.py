@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
 from mergecheck.harness.variants.axes import domains
 from mergecheck.harness.variants.axes.axis import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
-from mergecheck.reference.case.storage import Statistics
+from mergecheck.model.storage import Statistics
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
 _OTHER_FILES = Exemption(rules=("R-541", "R-550"), metrics=WRITTEN | REWRITTEN)
 _OTHER_SKIPPING = Exemption(rules=("R-322",), errors=frozenset({AMBIGUOUS}))

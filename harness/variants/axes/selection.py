@@ -13,8 +13,8 @@ from mergecheck.harness.variants.axes.variant import Variant, variant_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from mergecheck.harness.core.facts import Facts
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
+    from mergecheck.model.facts import Facts
 
 NUM_SINGLE, NUM_MIXED = 4, 4
 """How many variants of one place, and how many of several, a case gets."""

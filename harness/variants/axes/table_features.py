@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.variants.axes.axis import REWRITTEN, WRITTEN, Axis, AxisValue, Exemption
+from mergecheck.model.storage import Vectors
 from mergecheck.reference.analysis.settings import COLUMN_MAPPING, DELETION_VECTORS
-from mergecheck.reference.case.storage import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.core.facts import Facts
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
+    from mergecheck.model.facts import Facts
 
 _VECTOR_METRICS = frozenset(f"numTargetDeletionVectors{what}" for what in ("Added", "Removed", "Updated"))
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.similar_names import did_you_mean
+from mergecheck.harness.configuration.similar_names import did_you_mean
 from mergecheck.harness.engines.spark_lines.plugins import known_plugin
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.variants.axes.axis import Axis, AxisValue
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS
 from mergecheck.harness.variants.axes.plugin_value import plugin_value
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mergecheck.harness.core.facts import Facts
     from mergecheck.harness.variants.axes.axis import Exemption
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
+    from mergecheck.model.facts import Facts
 
 VARIANT_SETTING = "mergecheck.variant"
 """In a saved case: the variant that gave another answer. Engines take no notice of it."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from mergecheck.reference.casts.conversions import Failure, can_cast, cast, is_up_cast
-from mergecheck.reference.casts.map_casts import rebuilt_map
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.expressions.array_functions import evaluated
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import (
     INTEGER_BITS,
     STRING,
     TIMESTAMP,
@@ -21,7 +18,10 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.typed import ArrayCall, Typed, duckdb_type, identifier, typed_null
+from mergecheck.model.types.typed import ArrayCall, Typed, duckdb_type, identifier, typed_null
+from mergecheck.reference.casts.conversions import Failure, can_cast, cast, is_up_cast
+from mergecheck.reference.casts.map_casts import rebuilt_map
+from mergecheck.reference.expressions.array_functions import evaluated
 
 _NESTED = (StructType, ArrayType, MapType)
 _OVERFLOW = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"

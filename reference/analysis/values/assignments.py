@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.errors import RejectedError
-from mergecheck.reference.types.data_types import ArrayType, MapType
+from mergecheck.model.errors import RejectedError
+from mergecheck.model.types.data_types import ArrayType, MapType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlglot import exp
 
+    from mergecheck.model.types.data_types import Field, Schema
+    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.expressions.names import Scope
-    from mergecheck.reference.types.data_types import Field, Schema
-    from mergecheck.reference.types.typed import Typed
 
 Path = tuple[str, ...]
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import BIGINT, TIMESTAMP, VOID
+from mergecheck.model.types.typed import Side, Typed, typed_null
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.casts.conversions import Failure, cast
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
-from mergecheck.reference.types.data_types import BIGINT, TIMESTAMP, VOID
-from mergecheck.reference.types.typed import Side, Typed, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.types.data_types import DataType, Field, Identity, Schema
+    from mergecheck.model.types.data_types import DataType, Field, Identity, Schema
 
 _LEAST_BIGINT = -(2**63)
 _MANY_ROWS = 2**32

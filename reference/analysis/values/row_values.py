@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.model.types.data_types import StructType
+from mergecheck.model.types.typed import Typed, identifier, typed_null
 from mergecheck.reference.analysis.values.column_values import default_value, example_id, generated_value
 from mergecheck.reference.asked.asker import Asker
-from mergecheck.reference.types.data_types import StructType
-from mergecheck.reference.types.typed import Typed, identifier, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.reference.analysis.values.alignment import Aligner
     from mergecheck.reference.analysis.values.assignments import Assigned, Path
-    from mergecheck.reference.types.data_types import DataType, Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,14 +10,14 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from benchmarks.merge_benchmark.additions import ADDITIONS
-from benchmarks.merge_benchmark.cases import CASES, SourceShape, TargetKind
-from benchmarks.merge_benchmark.delta_log import copy_table
-from benchmarks.merge_benchmark.engines import DeltaRsMerge, Measured
-from benchmarks.merge_benchmark.plot import plot
-from benchmarks.merge_benchmark.report import markdown
-from benchmarks.merge_benchmark.runs import CaseResult, WrongMetricsError, check, expect, run_case
-from benchmarks.merge_benchmark.tables import Layout, Tables
+from tools.benchmarks.merge_benchmark.additions import ADDITIONS
+from tools.benchmarks.merge_benchmark.cases import CASES, SourceShape, TargetKind
+from tools.benchmarks.merge_benchmark.delta_log import copy_table
+from tools.benchmarks.merge_benchmark.engines import DeltaRsMerge, Measured
+from tools.benchmarks.merge_benchmark.plot import plot
+from tools.benchmarks.merge_benchmark.report import markdown
+from tools.benchmarks.merge_benchmark.runs import CaseResult, WrongMetricsError, check, expect, run_case
+from tools.benchmarks.merge_benchmark.tables import Layout, Tables
 
 BY_NAME = {case.name: case for case in (*CASES, *ADDITIONS)}
 
@@ -100,7 +100,7 @@ def test_the_report_divides_medians(tables: Tables) -> None:
 
 _WORK = """
 import subprocess, sys
-from benchmarks.merge_benchmark.cpu_time import cpu_seconds
+from tools.benchmarks.merge_benchmark.cpu_time import cpu_seconds
 print(cpu_seconds())
 subprocess.run([sys.executable, "-c", "sum(i * i for i in range(3_000_000))"], check=True)
 print(cpu_seconds())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from benchmarks.minimal_cases import minimal_cases
+from tools.benchmarks.minimal_cases import minimal_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

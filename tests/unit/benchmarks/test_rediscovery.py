@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.rediscovery.findings import Seen, findings, shows
-from benchmarks.rediscovery.known import KNOWN
-from benchmarks.rediscovery.page import Cell, cells, num_causes, shares, table
-from benchmarks.rediscovery.runs import Part
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Reference, Rejection
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Rejection
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
+from tools.benchmarks.rediscovery.findings import Seen, findings, shows
+from tools.benchmarks.rediscovery.known import KNOWN
+from tools.benchmarks.rediscovery.page import Cell, cells, num_causes, shares, table
+from tools.benchmarks.rediscovery.runs import Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.outcome import EngineResult
 
 SCHEMA = parse_schema("id INT")
 CASE = Case(

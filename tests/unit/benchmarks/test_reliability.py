@@ -1,4 +1,4 @@
-"""Quick forms of the commands of ``benchmarks.reliability``."""
+"""Quick forms of the commands of ``tools.benchmarks.reliability``."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 from small_cases import cases
 
-from benchmarks.reliability.killed_commits import kill_writers
-from benchmarks.reliability.killed_merges import kill_merges, make_table
-from benchmarks.reliability.many_cases import Sample, rise_mib
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.report import events
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.session import FuzzOptions, run_fuzz
+from mergecheck.harness.search.session import FuzzOptions, run_fuzz
 from mergecheck.harness.verdict import CaseReport
-from mergecheck.reference.case.model import Case
-from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Reference
+from mergecheck.model.case import Case
+from mergecheck.model.outcome import MergePath, Outcome, Prediction
+from mergecheck.reference.answer import Reference
+from tools.benchmarks.reliability.killed_commits import kill_writers
+from tools.benchmarks.reliability.killed_merges import kill_merges, make_table
+from tools.benchmarks.reliability.many_cases import Sample, rise_mib
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def predicted(case: Case) -> Reference:
 
 
 def test_killed_writers_leave_whole_versions_and_lose_none(tmp_path: Path) -> None:
-    """The long form: ``python -m benchmarks.reliability.killed_commits``."""
+    """The long form: ``python -m tools.benchmarks.reliability.killed_commits``."""
     found = kill_writers(tmp_path / "table", num_kills=12, seed=1)
     assert (found.num_kills, found.faults) == (12, ())
     assert found.num_versions > 4
@@ -55,13 +56,13 @@ def test_killed_writers_leave_whole_versions_and_lose_none(tmp_path: Path) -> No
 
 @pytest.mark.spark
 def test_a_killed_merge_is_whole_or_absent(tmp_path: Path) -> None:
-    """The long form: ``python -m benchmarks.reliability.killed_merges``."""
+    """The long form: ``python -m tools.benchmarks.reliability.killed_merges``."""
     (said,) = kill_merges(make_table(tmp_path), num_kills=1, seed=1)
     assert "n as it must be" in said
 
 
 def test_a_run_keeps_no_case_that_it_is_done_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The long form, in MiB: ``python -m benchmarks.reliability.many_cases``."""
+    """The long form, in MiB: ``python -m tools.benchmarks.reliability.many_cases``."""
     monkeypatch.chdir(tmp_path)
     alive: list[int] = []
 

@@ -11,13 +11,13 @@ import pytest
 
 from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.metrics import HISTORY_METRICS, bound_text
-from mergecheck.harness.core.formatting import LINE_WIDTH, cell_text, row_text
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.formatting import LINE_WIDTH, cell_text, row_text
+from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.model.types.ddl import parse_schema
 
 ID_NAME = Schema((Field("id", types.INT), Field("name", types.STRING), Field("n", types.BIGINT)))
 EVERYTHING = Capabilities()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.ddl import parse_schema
 
 NAN = float("nan")
 (OTHER_NAN,) = struct.unpack(">d", bytes.fromhex("fff8000000000001"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mergecheck.harness.compare.evolution import evolution_faults, row_converter
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types.ddl import parse_schema
 
 
 @pytest.mark.parametrize(

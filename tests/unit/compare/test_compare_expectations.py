@@ -11,11 +11,11 @@ from mergecheck.harness.compare.answers.expectations import compare_expectation
 from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.case.model import Expectation
-from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Rejection
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Field, Schema
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Expectation
+from mergecheck.model.outcome import MergePath, Outcome, Prediction, Rejection
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Field, Schema
+from mergecheck.model.types.ddl import parse_schema
 
 ID_NAME = Schema((Field("id", types.INT), Field("name", types.STRING), Field("n", types.BIGINT)))
 EVERYTHING = Capabilities()

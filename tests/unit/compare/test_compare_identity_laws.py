@@ -9,11 +9,11 @@ import pytest
 from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.log_laws.identity_laws import next_mark
 from mergecheck.harness.engine import Capabilities
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.model.types.data_types import Identity, Schema
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Outcome, Prediction
-from mergecheck.reference.types.data_types import Identity, Schema
-from mergecheck.reference.types.ddl import parse_schema
 
 ALWAYS = "k INT, id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY 3 HIGH WATER MARK 13)"
 CASE = Case(

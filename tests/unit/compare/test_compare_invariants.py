@@ -11,10 +11,10 @@ from mergecheck.harness.compare.counting_laws import counting_laws
 from mergecheck.harness.compare.invariants import invariant_mismatches
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.reference.case.model import Case, Target
-from mergecheck.reference.outcome import MergePath, Outcome
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Field, Schema, StructType
+from mergecheck.model.case import Case, Target
+from mergecheck.model.outcome import MergePath, Outcome
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Field, Schema, StructType
 
 SCHEMA = Schema((Field("p", types.STRING), Field("id", types.INT)))
 CASE = Case(

@@ -10,7 +10,7 @@ import pytest
 from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Check
-from mergecheck.reference.outcome import Rejection
+from mergecheck.model.outcome import Rejection
 
 EVERYTHING = Capabilities()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mergecheck.harness.compare.rows import difference, same_rows
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types.ddl import parse_schema
 
 FOUR = parse_schema("a INT, b INT, c INT, d INT")
 

@@ -8,7 +8,7 @@ import pytest
 
 from mergecheck.harness.compare.log_laws.widening_laws import widening_faults
 from mergecheck.harness.compare.table_outcome import CommitRecord
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types.ddl import parse_schema
 
 BEFORE = parse_schema("v INT, s STRUCT<a: FLOAT>, xs ARRAY<INT>")
 AFTER = parse_schema("v BIGINT, s STRUCT<a: DOUBLE>, xs ARRAY<BIGINT>, n BIGINT")

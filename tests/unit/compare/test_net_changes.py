@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mergecheck.harness.compare.net_changes import net_changes
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types.ddl import parse_schema
 
 SCHEMA = parse_schema("k INT, v DOUBLE")
 NAN = float("nan")

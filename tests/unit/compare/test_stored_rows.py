@@ -11,12 +11,13 @@ from mergecheck.harness.compare.stored_rows import check_stored_rows
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.model.case import Case, Row
 
 _CHECK = "delta.constraints.c"
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.concurrency.explore import interleavings
-from mergecheck.harness.concurrency.points import Footprint, Point, PointKind, are_dependent, footprint
-from mergecheck.harness.concurrency.turns import Turns
-from mergecheck.harness.errors import HarnessBugError
+from mergecheck.harness.lab.concurrency.explore import interleavings
+from mergecheck.harness.lab.concurrency.points import Footprint, Point, PointKind, are_dependent, footprint
+from mergecheck.harness.lab.concurrency.turns import Turns
+from mergecheck.harness.verdict import HarnessBugError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mergecheck.harness.concurrency.explore import Choose
-    from mergecheck.harness.concurrency.turns import Turn
+    from mergecheck.harness.lab.concurrency.explore import Choose
+    from mergecheck.harness.lab.concurrency.turns import Turn
 
 
 class Log:

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.concurrency.history import Ending, EndingKind, History
-from mergecheck.harness.concurrency.judge import Judge
-from mergecheck.harness.concurrency.scenario import Isolation, SetProperty, Writer
-from mergecheck.harness.concurrency.scenarios import scenarios
 from mergecheck.harness.delta.read import LiveFile, TableState
-from mergecheck.harness.sequences.steps import Append, Delete, Merge
+from mergecheck.harness.lab.concurrency.history import Ending, EndingKind, History
+from mergecheck.harness.lab.concurrency.judge import Judge
+from mergecheck.harness.lab.concurrency.scenario import Isolation, SetProperty, Writer
+from mergecheck.harness.lab.concurrency.scenarios import scenarios
+from mergecheck.harness.lab.sequences.steps import Append, Delete, Merge
+from mergecheck.model.case import Source, Target
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import Source, Target
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.harness.concurrency.scenario import Action
+    from mergecheck.harness.lab.concurrency.scenario import Action
 
 SCHEMA = parse_schema("k INT, v INT")
 TARGET = Target(schema=SCHEMA, files=(((1, 10),),))

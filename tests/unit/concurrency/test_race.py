@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from mergecheck.harness.concurrency.race.draw import draw_writers
-from mergecheck.harness.sequences.steps import Rewrite
+from mergecheck.harness.lab.concurrency.race.draw import draw_writers
+from mergecheck.harness.lab.sequences.steps import Rewrite
 
 if TYPE_CHECKING:
     from pathlib import Path

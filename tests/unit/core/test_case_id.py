@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mergecheck.harness.core.case_id import ID_LENGTH, content_digest, with_content_id
-from mergecheck.reference.case.case_file import parse_cases
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.case_id import ID_LENGTH, content_digest, with_content_id
 
 (CASE,) = parse_cases(
     '{"format_version": 1, "id": "-", "target": {"schema": "id BIGINT", "partition_by": [], "files": [[[1]]]},'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.harness.core.clause_order import in_sql_order
-from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.properties.clause_order import in_sql_order
+from mergecheck.harness.properties.merge_text import cut_merge
 
 HEAD = "MERGE INTO target t USING source s ON t.k = s.k"
 MATCHED = "WHEN MATCHED AND s.v > 1 THEN UPDATE SET v = CASE WHEN s.v > 2 THEN 2 ELSE s.v END"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.requirements import Requirement
 
-from mergecheck.harness.core import extras
-from mergecheck.harness.core.extras import install_command, missing_extra, requirements
+from mergecheck.harness.configuration import extras
+from mergecheck.harness.configuration.extras import install_command, missing_extra, requirements
 
 if TYPE_CHECKING:
     from pathlib import Path

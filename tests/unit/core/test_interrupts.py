@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.core.interrupts import interrupts_kept, lost_interrupts_repeated
 from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.session import WARM_UP
+from mergecheck.harness.processes.interrupts import interrupts_kept, lost_interrupts_repeated
+from mergecheck.harness.search.session import WARM_UP
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 
 def press_ctrl_c(then: Exception | None) -> None:

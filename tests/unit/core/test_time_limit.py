@@ -10,14 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mergecheck.harness.core.time_limit import EngineLateError, TimeLimit, raising_after
+from mergecheck.harness.processes.time_limit import EngineLateError, TimeLimit, raising_after
 
 SHORT = TimeLimit(seconds=0.05)
 # sleeps in C without giving up the interpreter, and no signal wakes it, as in a library that hangs
 HANGS = """
 import ctypes, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
-from mergecheck.harness.core.time_limit import TimeLimit
+from mergecheck.harness.processes.time_limit import TimeLimit
 with TimeLimit(seconds=0.1, grace_seconds=0.1).over(None):
     ctypes.PyDLL(None).sleep(60)
 """

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from mergecheck.harness.corruptions.answered import Answered
-from mergecheck.harness.corruptions.answers import load_answers
-from mergecheck.harness.corruptions.catalogue import CORRUPTIONS
-from mergecheck.harness.corruptions.table import line
-from mergecheck.harness.corruptions.trial import corrupted, tally
-from mergecheck.harness.corruptions.values import other_values
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.deviations.registry import Deviation, Deviations
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.types.ddl import parse_schema
+from tools.corruptions.answered import Answered
+from tools.corruptions.answers import load_answers
+from tools.corruptions.catalogue import CORRUPTIONS
+from tools.corruptions.table import line
+from tools.corruptions.trial import corrupted, tally
+from tools.corruptions.values import other_values
 
 KNOWN = load_deviations()
 ANSWERS = load_answers()

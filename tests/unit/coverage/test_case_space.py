@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-from mergecheck.harness.core.facts import Facts
-from mergecheck.harness.coverage.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possible_pairs
-from mergecheck.harness.coverage.facts import facts_of
+from mergecheck.harness.properties.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possible_pairs
+from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.facts import Facts
+from mergecheck.model.outcome import MergePath, Rejection, Unsupported
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import MergePath, Reference, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 from mergecheck.strategies import samples
 
 REFERENCE = MergeReference()

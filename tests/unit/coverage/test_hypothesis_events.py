@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 
-from mergecheck.harness.coverage import hypothesis_events
-from mergecheck.harness.coverage.facts import facts_of
+from mergecheck.harness.properties import hypothesis_events
+from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.strategies import cases, samples

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from mergecheck.harness.coverage.limits import Limits, percent
-from mergecheck.harness.coverage.phases import PHASES, phase_line, phases_json
-from mergecheck.harness.coverage.statistics import Counts
+from mergecheck.harness.properties.limits import Limits, percent
+from mergecheck.harness.properties.phases import PHASES, phase_line, phases_json
+from mergecheck.harness.properties.statistics import Counts
 from mergecheck.harness.verdict import Verdict
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from mergecheck.harness.coverage.nway.case_values import values_of
-from mergecheck.harness.coverage.nway.counting import pairs_together, threes_together
-from mergecheck.harness.coverage.nway.dimensions import DIMENSIONS, grouped
-from mergecheck.harness.coverage.nway.exclusions import Impossible
-from mergecheck.harness.coverage.nway.impossible import PAIRS, THREES
-from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference.merge_reference import MergeReference
-from mergecheck.reference.types.ddl import parse_schema
+from tools.nway.case_values import values_of
+from tools.nway.counting import pairs_together, threes_together
+from tools.nway.dimensions import DIMENSIONS, grouped
+from tools.nway.exclusions import Impossible
+from tools.nway.impossible import PAIRS, THREES
 
 TOY = (("a=1", "a=2"), ("b=1", "b=2"), ("c=1",))
 SCHEMA = parse_schema("k INT, v STRING")

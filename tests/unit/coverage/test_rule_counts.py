@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mergecheck.harness.core.facts import Facts
-from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
-from mergecheck.harness.errors import HarnessBugError
-from mergecheck.reference.outcome import Reference, Rejection, Unsupported
+from mergecheck.harness.properties.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
+from mergecheck.harness.verdict import HarnessBugError
+from mergecheck.model.facts import Facts
+from mergecheck.model.outcome import Rejection, Unsupported
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
-    from mergecheck.harness.coverage.rules import Rule
+    from mergecheck.harness.properties.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pytest
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.file_statistics import file_statistics
 from mergecheck.harness.delta.read import LiveFile
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types.ddl import parse_schema
 
 INSTANT = dt.datetime(2020, 1, 1, microsecond=1999, tzinfo=dt.UTC)
 

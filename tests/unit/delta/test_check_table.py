@@ -14,9 +14,9 @@ from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.read import read_actions, table_at
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import write_target
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.case.values import decode_row
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Target
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.values import decode_row
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,9 +20,9 @@ from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.check_commit import commit_faults, removed_file_faults
 from mergecheck.harness.delta.read import newest_version, operation_metrics, read_actions, read_table
 from mergecheck.harness.delta.write import write_target
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.case import Target
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import (
     STRING,
     TIMESTAMP,
     Field,

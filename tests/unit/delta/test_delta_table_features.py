@@ -22,10 +22,10 @@ from mergecheck.harness.delta.observe import faults_of_files
 from mergecheck.harness.delta.read import read_actions, read_table
 from mergecheck.harness.delta.table_files import TableFiles
 from mergecheck.harness.delta.write import write_target
-from mergecheck.reference.case.arrow import arrow_type
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, TargetLayout
-from mergecheck.reference.types.ddl import parse_schema, parse_type
+from mergecheck.model.arrow import arrow_type
+from mergecheck.model.case import Target
+from mergecheck.model.storage import Checkpoint, ColumnNames, TargetLayout
+from mergecheck.model.types.ddl import parse_schema, parse_type
 
 if TYPE_CHECKING:
     from pathlib import Path

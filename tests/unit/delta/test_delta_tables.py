@@ -23,21 +23,21 @@ from hypothesis import strategies as st
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.schema_json import members_not_null, schema_from_json, schema_to_json
 from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.read import read_actions, read_table
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
-from mergecheck.reference.case.layout import physical_files, physical_rows
-from mergecheck.reference.case.model import Source, Target
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.case import Source, Target
+from mergecheck.model.layout import physical_files, physical_rows
+from mergecheck.model.schema_json import members_not_null, schema_from_json, schema_to_json
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import (
     ArrayType,
     Field,
     Schema,
 )
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types.ddl import parse_schema
 
 NULLS = (None,) * len(WIDE.columns)
 ATOMIC = [column.name for column in WIDE.columns[:13] if column.type != types.BINARY]

@@ -15,13 +15,13 @@ from deltalake import write_deltalake
 
 from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
 from mergecheck.harness.delta.write import write_target
-from mergecheck.harness.errors import HarnessBugError, UserInputError
 from mergecheck.harness.report.table_merge import changes_of
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, TargetLayout, Vectors
-from mergecheck.reference.outcome import Outcome
-from mergecheck.reference.types.data_types import INT, Schema
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.verdict import HarnessBugError, UserInputError
+from mergecheck.model.case import Target
+from mergecheck.model.outcome import Outcome
+from mergecheck.model.storage import Checkpoint, ColumnNames, TargetLayout, Vectors
+from mergecheck.model.types.data_types import INT, Schema
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

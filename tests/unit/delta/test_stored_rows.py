@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mergecheck.harness.delta.tables.stored_rows import rows_in
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types.ddl import parse_schema
 
 FILE = {"path": "part-0.parquet"}
 MOMENT = dt.datetime(2020, 1, 2, tzinfo=dt.UTC)

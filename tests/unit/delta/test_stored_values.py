@@ -18,14 +18,14 @@ from delta_logs import (
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.file_statistics import file_statistics
 from mergecheck.harness.delta.tables.partition_values import directory, parse, serialize
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import (
     DecimalType,
     Field,
     Schema,
     StructType,
 )
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.types.ddl import parse_schema
 
 
 def statistics(data_type: Any, *values: Any) -> Any:

@@ -13,10 +13,10 @@ from deltalake import DeltaTable
 from mergecheck.harness.delta.arrow_layout import source_batches
 from mergecheck.harness.delta.read import read_actions, read_table
 from mergecheck.harness.delta.write import write_source, write_target
-from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.case.model import Source, Target
-from mergecheck.reference.case.storage import SourceLayout, Statistics, StringType, TargetLayout
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.arrow import table_to_rows
+from mergecheck.model.case import Source, Target
+from mergecheck.model.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

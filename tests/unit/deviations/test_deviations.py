@@ -13,20 +13,19 @@ from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.deviations.registry import Deviations, StaleDeviationError
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.verdict import Verdict
+from mergecheck.harness.verdict import UserInputError, Verdict
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Outcome, Prediction
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 _CASE = {
     "format_version": 1,

@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.conformance import suite
-from mergecheck.harness.corruptions.answers import RecordedEngine, load_answers
 from mergecheck.harness.deviations.deviation_file import load_deviations
+from mergecheck.harness.lab.conformance import suite
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
+from mergecheck.model.case_file import case_from_json, case_to_json
+from mergecheck.model.outcome import Rejection, Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import case_from_json, case_to_json
-from mergecheck.reference.outcome import Reference, Rejection, Unsupported
+from tools.corruptions.answers import RecordedEngine, load_answers
 
 if TYPE_CHECKING:
     from mergecheck.harness.deviations.expected import ExpectedDifference
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 KNOWN = load_deviations()
 ANSWERS = load_answers()

@@ -12,13 +12,13 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Judged
 from mergecheck.harness.engine import Capabilities
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Prediction, Rejection
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _DOUBLED = "a match whose conditions give NULL does not count"
 _OLDER_DECIMAL = {"widened_columns": {"x": "DECIMAL(9,2)"}}

@@ -11,10 +11,10 @@ from reading_cases import MERGE, case_of, judged_case, with_old_row
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.engine import Capabilities
-from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.model.outcome import Outcome, Prediction
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _UNREAD = "row groups with the other zero than a constant are not read"
 _STAYS = "if rows are marked in vectors rows with the other zero than a constant stay"

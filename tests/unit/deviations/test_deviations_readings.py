@@ -14,13 +14,13 @@ from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Judged, judged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.model.outcome import Outcome, Prediction, Rejection
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
 
 
 @pytest.mark.parametrize("name", READINGS)

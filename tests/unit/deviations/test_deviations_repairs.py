@@ -14,10 +14,10 @@ from mergecheck.harness.deviations.readings.judged import Judged
 from mergecheck.harness.deviations.readings.rows import exchanged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.reference_engine import answered
+from mergecheck.model.outcome import Feed, MergePath, Outcome, Rejection
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
-from mergecheck.reference.outcome import Feed, MergePath, Outcome, Rejection
-from mergecheck.reference.types.ddl import parse_schema
 
 
 @pytest.mark.parametrize(("x", "images"), [(0, [(0.0, 0)]), (1, [(-0.0, 0), (0.0, 1)])], ids=["whole-row", "one-cell"])

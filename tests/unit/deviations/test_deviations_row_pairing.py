@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.deviations.row_pairing import expecting_all_cells
-from mergecheck.harness.session import WARM_UP
+from mergecheck.harness.search.session import WARM_UP
 from mergecheck.harness.verdict import CaseReport, Check, Verdict
-from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.outcome import Outcome, Prediction, Rejection
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
 
 SCHEMA = parse_schema("a INT, b INT")
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.corruptions.answers import load_answers
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.engines import load_engine
 from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.engines.registry import load_engine
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import UserInputError
+from tools.corruptions.answers import load_answers
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 
 class Inherits(DuckDbEngine):

@@ -9,8 +9,8 @@ import pytest
 from py4j.protocol import Py4JError
 
 from mergecheck.harness.engines.executed_plans import recording
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.session import PLANS_DESCRIBED, PLANS_UNDESCRIBED
+from mergecheck.harness.engines.spark.session import PLANS_DESCRIBED, PLANS_UNDESCRIBED
+from mergecheck.harness.verdict import EngineDownError
 
 
 class Store:

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mergecheck.harness.engines import diagnose_engine
 from mergecheck.harness.engines.iceberg.answer import metrics_of, outcome_of, row_id_faults
 from mergecheck.harness.engines.iceberg.engine import IcebergEngine
 from mergecheck.harness.engines.iceberg.settings import DOMAIN, FEATURES_OFF, FORMAT, MODE, lacking, session_settings
 from mergecheck.harness.engines.iceberg.tables import Snapshot, creation, newest_snapshot, query_of_rows
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.session import reference_for
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Feed, Prediction, Rejection
+from mergecheck.harness.engines.registry import diagnose_engine
+from mergecheck.harness.search.session import reference_for
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Feed, Prediction, Rejection
 from mergecheck.strategies import Feature
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 EVERY_CLAUSE = (
     "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT * "

@@ -6,7 +6,7 @@ import pytest
 
 from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
 from mergecheck.harness.engines.delta_spark import path_taken
-from mergecheck.reference.outcome import MergePath
+from mergecheck.model.outcome import MergePath
 
 RAN = {"scanTimeMs": 1, "rewriteTimeMs": 1}
 VECTORS = {"numTargetDeletionVectorsUpdated": 1}

@@ -10,16 +10,16 @@ import pytest
 
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.delta.write import UnwritableTableError
-from mergecheck.harness.engines import diagnose_engine
+from mergecheck.harness.engines.registry import diagnose_engine
 from mergecheck.harness.engines.spark_lines import worker
 from mergecheck.harness.engines.spark_lines.child import merged
 from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, parquet_view, spelled_for
 from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine, release_on_spark
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
-from mergecheck.harness.errors import UserInputError
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.case.model import Source
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case import Source
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.types.ddl import parse_schema
 
 VECTOR_COUNTS = ("Added", "Removed", "Updated")
 EVOLVING = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"

@@ -15,8 +15,8 @@ import pytest
 from mergecheck.harness.compare.answers.rejections import BREAKDOWNS
 from mergecheck.harness.engines.duckdb.worker import __file__ as duckdb_worker
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.reference.outcome import Rejection
+from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

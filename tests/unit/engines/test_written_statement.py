@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 
 from mergecheck.harness.engines.written_statement import read_statement
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.errors import UnsupportedByReferenceError
 
 
 @pytest.mark.parametrize("text", ["t.a = s.a IS NULL", "t.a = s.a IN (TRUE, FALSE)", "t.a < s.a BETWEEN b AND c"])

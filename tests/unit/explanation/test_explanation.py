@@ -17,13 +17,13 @@ from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.report.mismatch import MAX_LINES, mismatch_report
 from mergecheck.harness.verdict import Verdict
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Outcome
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference, evaluate
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Outcome
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.outcome import EngineResult
 
 SCHEMA = parse_schema("k INT, v STRING")
 ON = "MERGE INTO target t USING source s ON t.k = s.k"

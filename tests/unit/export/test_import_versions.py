@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.export.import_versions import imported
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.cli.export.import_versions import imported
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.types.ddl import parse_schema
 
 SCHEMA = parse_schema(
     "no BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 1 INCREMENT BY 1 HIGH WATER MARK 11), "

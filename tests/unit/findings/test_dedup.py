@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.findings.dedup import KnownFindings
 from mergecheck.harness.findings.signature import minimal_signature, observed_signature
+from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.outcome import Outcome
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Outcome
 
 _DELETE = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
 _UPDATE = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mergecheck.harness.findings.error_signature import MAX_LENGTH, error_text, message_skeleton
-from mergecheck.reference.outcome import Rejection
+from mergecheck.model.outcome import Rejection
 
 
 def text(error_class: str, message: str = "") -> str:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.findings.corpus import saved_case
 from mergecheck.harness.findings.finding_status import CheckStatus, FindingStatus, compare
 from mergecheck.harness.findings.origin import Origin, case_text, json_text, origin_of
-from mergecheck.harness.verdict import CaseReport, Check, Compared, Mismatch, Verdict
-from mergecheck.reference.case.model import Case, Target
-from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.verdict import CaseReport, Check, Compared, Mismatch, Rerun, Verdict
+from mergecheck.model.case import Case, Target
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 
 SCHEMA = parse_schema("id BIGINT")
 CASE = Case(id="mine", target=Target(schema=SCHEMA, files=(((1,),),)), source=None, sql="MERGE")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.core.case_id import content_digest, with_content_id
-from mergecheck.harness.engines import engine_names, load_engine
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.engines.registry import engine_names, load_engine
 from mergecheck.harness.findings.corpus import find_case_file, load_corpus
 from mergecheck.harness.findings.fingerprint import fingerprint, primary_mismatch
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
-from mergecheck.reference.case.model import Case, Target
-from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.verdict import CaseReport, Check, Mismatch, UserInputError, Verdict
+from mergecheck.model.case import Case, Target
+from mergecheck.model.case_id import content_digest, with_content_id
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,4 +100,4 @@ def test_registered_engines() -> None:
 def test_a_module_without_callable_is_no_engine() -> None:
     """A value in the place of a class is refused with what is allowed."""
     with pytest.raises(UserInputError, match="is a str; give a class or a function"):
-        load_engine("mergecheck.harness.engines:GROUP")
+        load_engine("mergecheck.harness.engines.registry:GROUP")

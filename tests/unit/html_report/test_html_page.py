@@ -15,38 +15,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parsed_html import check_page
 
-from mergecheck.harness.coverage.limits import Limits
-from mergecheck.harness.coverage.statistics import Counts, Stop, Summary
+from mergecheck.harness.cli.html.heat import level_of
+from mergecheck.harness.cli.html.page import MAX_LEVEL
+from mergecheck.harness.cli.html.random_cases.fuzz import FuzzRun, fuzz_page
+from mergecheck.harness.cli.html.random_cases.trend import MAX_RUNS, trend_part
+from mergecheck.harness.cli.html.rendering import MAX_TEXT, page_html
+from mergecheck.harness.cli.html.saved_cases import ShownCase, replay_page
+from mergecheck.harness.cli.html.variants import variants_page
 from mergecheck.harness.deviations.registry import Deviations
-from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.store import Finding
-from mergecheck.harness.html_report.heat import level_of
-from mergecheck.harness.html_report.page import MAX_LEVEL
-from mergecheck.harness.html_report.random_cases.fuzz import FuzzRun, fuzz_page
-from mergecheck.harness.html_report.random_cases.trend import MAX_RUNS, trend_part
-from mergecheck.harness.html_report.rendering import MAX_TEXT, page_html
-from mergecheck.harness.html_report.saved_cases import ShownCase, replay_page
-from mergecheck.harness.html_report.selfcheck import selfcheck_page
-from mergecheck.harness.html_report.variants import variants_page
+from mergecheck.harness.properties.limits import Limits
+from mergecheck.harness.properties.statistics import Counts, Stop, Summary
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.report.fuzz_figures import RunFigures
-from mergecheck.harness.selfcheck.catalogue import load_catalogue
-from mergecheck.harness.selfcheck.score import score
-from mergecheck.harness.selfcheck.score_text import markdown, summary_lines
-from mergecheck.harness.selfcheck.shrinking import Shrunk
-from mergecheck.harness.selfcheck.trial import Kill, SeedResult
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
 from mergecheck.harness.variants.axes.plans import PlanFingerprint
 from mergecheck.harness.variants.axes.variant import variant_named
 from mergecheck.harness.variants.counts import Counts as VariantCounts
 from mergecheck.harness.variants.finding import VariantFinding
-from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.harness.verdict import CaseReport, Check, ExitCode, Mismatch, Verdict
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Outcome, Prediction, Rejection
+from mergecheck.model.types.data_types import STRING, Field, Schema
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection
-from mergecheck.reference.types.data_types import STRING, Field, Schema
-from mergecheck.reference.types.ddl import parse_schema
+from tools.selfcheck.catalogue import load_catalogue
+from tools.selfcheck.page import selfcheck_page
+from tools.selfcheck.score import score
+from tools.selfcheck.score_text import markdown, summary_lines
+from tools.selfcheck.shrinking import Shrunk
+from tools.selfcheck.trial import Kill, SeedResult
 
 SCHEMA = parse_schema("id BIGINT, v STRING")
 SQL = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -291,7 +290,7 @@ PAIRS = (
 
 
 def style() -> str:
-    folder = resources.files("mergecheck.harness.html_report") / "templates"
+    folder = resources.files("mergecheck.harness.cli.html") / "templates"
     return (folder / "style.css").read_text(encoding="utf-8")
 
 

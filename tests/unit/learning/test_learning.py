@@ -11,8 +11,7 @@ import pytest
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.learning.learned import (
+from mergecheck.harness.lab.learning.learned import (
     Answer,
     EngineKnowledge,
     Learned,
@@ -21,14 +20,16 @@ from mergecheck.harness.learning.learned import (
     learn,
     read_knowledge,
 )
-from mergecheck.harness.learning.probes import probes
+from mergecheck.harness.lab.learning.probes import probes
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.strategies import Feature
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult, Reference
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.reference.answer import Reference
 
 
 LEARNED = Path(__file__).parents[3] / "docs" / "learned"

@@ -6,20 +6,20 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.matrix.majority_vote import REFERENCE, odd_json, odd_lines, silent_lines, votes
+from mergecheck.harness.lab.scoreboard.majority_vote import REFERENCE, odd_json, odd_lines, silent_lines, votes
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.verdict import Check
+from mergecheck.harness.verdict import Check, Rerun
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
-    from mergecheck.harness.matrix.majority_vote import Vote
+    from mergecheck.harness.lab.scoreboard.majority_vote import Vote
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 _CASE = parse_cases(
     json.dumps(

@@ -12,22 +12,22 @@ from mergecheck.harness.cli.output.terminal import show_table
 from mergecheck.harness.cli.verbs.matrix import exit_code
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.errors import EngineDownError, ExitCode
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.matrix.features import FEATURES, features_of
-from mergecheck.harness.matrix.run import Answer, MatrixRun
-from mergecheck.harness.matrix.text import cell_text, markdown, matrix_json, rich_table, summary_lines
+from mergecheck.harness.lab.scoreboard.features import FEATURES, features_of
+from mergecheck.harness.lab.scoreboard.run import Answer, MatrixRun
+from mergecheck.harness.lab.scoreboard.text import cell_text, markdown, matrix_json, rich_table, summary_lines
+from mergecheck.harness.verdict import EngineDownError, ExitCode
+from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.strategies import Feature, Profile, samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mergecheck.harness.matrix.run import Matrix
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.harness.lab.scoreboard.run import Matrix
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
     from mergecheck.strategies import DrawnCase
 
 _NUM_CASES = 40

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from parsed_html import check_page
 
+from mergecheck.harness.cli.html.rendering import page_html
+from mergecheck.harness.cli.html.scoreboard import scoreboard_page
 from mergecheck.harness.deviations.registry import Deviations
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.html_report.rendering import page_html
-from mergecheck.harness.html_report.scoreboard import scoreboard_page
-from mergecheck.harness.matrix.run import Answer
-from mergecheck.harness.matrix.scoreboard import scoreboard, scoreboard_json, version_key
-from mergecheck.harness.matrix.stored_runs import read_runs
+from mergecheck.harness.lab.scoreboard.run import Answer
+from mergecheck.harness.lab.scoreboard.scoreboard import scoreboard, scoreboard_json, version_key
+from mergecheck.harness.lab.scoreboard.stored_runs import read_runs
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.matrix.scoreboard import Scoreboard
+    from mergecheck.harness.lab.scoreboard.scoreboard import Scoreboard
 
 CASE = {
     "format_version": 1,

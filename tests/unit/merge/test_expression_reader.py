@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from benchmarks.parsers.differential import bracketed
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.syntax.parser import parse_merge
+from tools.benchmarks.parsers.differential import bracketed
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from mergecheck.merge.table.snapshot.reading import read_snapshot
 from mergecheck.merge.table.storage.log_store import LogStore, log_file
 from mergecheck.merge.table.writing.modified_rows import pack
 from mergecheck.merge.table.writing.vectors import mark_rows
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.case.storage import Checkpoint, Statistics, TargetLayout, Vectors
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Target
+from mergecheck.model.storage import Checkpoint, Statistics, TargetLayout, Vectors
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

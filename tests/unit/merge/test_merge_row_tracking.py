@@ -32,9 +32,9 @@ from mergecheck.merge.table.storage.log_store import LogStore, log_file
 from mergecheck.merge.table.writing.copied_rows import FileToCopy, copy_groups
 from mergecheck.merge.table.writing.modified_rows import pack
 from mergecheck.merge.table.writing.write import TableWriter, WriteResult, WrittenFile
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.case.storage import Checkpoint, RowIds, TargetLayout, Vectors
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Target
+from mergecheck.model.storage import Checkpoint, RowIds, TargetLayout, Vectors
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,9 @@ from mergecheck.merge.table.commit.new_schema import check_new_schema, with_new_
 from mergecheck.merge.table.reading.bounds import column_bounds
 from mergecheck.merge.table.snapshot.reading import read_snapshot
 from mergecheck.merge.types.widening import TYPE_CHANGES, is_widening, widens, with_type_changes
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.types import widening as of_reference
-from mergecheck.reference.types.ddl import parse_schema, parse_type
+from mergecheck.model.case import Target
+from mergecheck.model.types import widening as of_reference
+from mergecheck.model.types.ddl import parse_schema, parse_type
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,10 +13,11 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.engine import Capabilities, PrecheckingEngine
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.verdict import Oracle, Verdict
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import EngineResult, Rejection, Unsupported
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import EngineResult, Reference, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable

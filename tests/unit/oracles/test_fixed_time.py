@@ -11,12 +11,12 @@ import pytest
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Prediction
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 NOW = dt.datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=dt.UTC)
 TIME, DAY = "TIMESTAMP '2026-03-04 05:06:07.000089Z'", "DATE '2026-03-04'"

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.coverage.statistics import Counts, Stop, Summary, denominator_line
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.properties.statistics import Counts, Stop, Summary, denominator_line
 from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _UPDATE = "WHEN MATCHED THEN UPDATE SET v = soundex(s.v), n = s.n"
 _METRICS = {"numSourceRows": 2, "numTargetRowsUpdated": 1, "numTargetRowsInserted": 0, "numTargetRowsDeleted": 0}

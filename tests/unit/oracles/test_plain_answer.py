@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.corruptions.answers import load_answers
 from mergecheck.harness.oracles.plain_answer import plain_answer
+from tools.corruptions.answers import load_answers
 
 
 def test_the_log_and_the_files_of_a_table_stay() -> None:

@@ -7,21 +7,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from mergecheck.harness.engine import Capabilities, Engine
-from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.verdict import CaseReport, Check, Verdict
-from mergecheck.reference.case.model import Case, Expectation, Source, Target
-from mergecheck.reference.outcome import (
-    EngineResult,
-    MergePath,
-    Outcome,
-    Prediction,
-    Reference,
-    Rejection,
-    Unsupported,
-)
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Field, Schema
+from mergecheck.harness.verdict import CaseReport, Check, EngineDownError, Verdict
+from mergecheck.model.case import Case, Expectation, Source, Target
+from mergecheck.model.outcome import EngineResult, MergePath, Outcome, Prediction, Rejection, Unsupported
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Field, Schema
+from mergecheck.reference.answer import Reference
 
 SCHEMA = Schema((Field("id", types.INT),))
 CASE = Case(

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.unknown_values import with_stand_ins
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.formatting import row_text
+from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.model.case import Case, Row
 
 HEAD = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET "
 UUIDS = ("11111111-2222-4333-8444-555555555555", "aaaaaaaa-bbbb-4ccc-9ddd-eeeeeeeeeeee")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.reference.syntax.merge_text import plain_expression
 
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.strategies import values
 
 COLUMNS = (

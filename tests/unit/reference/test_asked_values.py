@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.outcome import Prediction, Rejection, Unsupported
+from mergecheck.model.types.data_types import BOOLEAN, STRING, VOID
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.outcome import Prediction, Rejection, Unsupported
 from mergecheck.reference.queries.source_query import SourceRelation
-from mergecheck.reference.types.data_types import BOOLEAN, STRING, VOID
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.reference.expressions.names import Relation
-    from mergecheck.reference.types.data_types import DataType
 
 SCHEMA = parse_schema("id BIGINT, v STRING")
 IN_EXISTS = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY"

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
-from mergecheck.reference.case.case_file import case_from_json, dump_case, load_cases, parse_cases
-from mergecheck.reference.case.model import Case, Expectation, Source, Target
-from mergecheck.reference.case.values import decode, encode
-from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.case import Case, Expectation, Source, Target
+from mergecheck.model.case_file import case_from_json, dump_case, load_cases, parse_cases
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.values import decode, encode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
 
 _NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))

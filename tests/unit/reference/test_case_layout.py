@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from mergecheck.harness.shrink.passes.layout import plainer_layouts
-from mergecheck.harness.shrink.passes.schema import without_columns
+from mergecheck.harness.findings.shrink.passes.layout import plainer_layouts
+from mergecheck.harness.findings.shrink.passes.schema import without_columns
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.case_file import case_to_json, dump_case, parse_cases
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import case_to_json, dump_case, parse_cases
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.case.storage import SourceLayout, Statistics, StringType, TargetLayout
-from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.types.ddl import parse_schema
 
 SCHEMA = parse_schema("id BIGINT NOT NULL, v STRING, w STRING, p INT")
 LAID_OUT = Case(

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.report.render import table_lines
 from mergecheck.harness.report.sql_script import sql_statements
-from mergecheck.harness.trust.case import require_harmless
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import case_from_json, case_to_json
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.limits import MAX_CELLS, MAX_TABLES
+from mergecheck.model.outcome import Prediction, Rejection
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import case_from_json, case_to_json
-from mergecheck.reference.case.limits import MAX_CELLS, MAX_TABLES
-from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.outcome import Prediction, Rejection
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 DIM = {"schema": "k INT, name STRING", "rows": [[10, "ten"], [20, "twenty"]]}
 JOIN = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Prediction, Unsupported
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Prediction, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
 
 SCHEMA = parse_schema("id INT, v INT")
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from mergecheck.model.case_file import parse_cases
+from mergecheck.model.outcome import Bound, Prediction
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import parse_cases
-from mergecheck.reference.outcome import Bound, Prediction
 
 _DELETE = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
 

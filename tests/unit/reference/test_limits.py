@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
+from mergecheck.model.case_file import case_from_json, parse_cases
+from mergecheck.model.errors import CaseFormatError, UnsupportedByReferenceError
+from mergecheck.model.limits import MAX_CELLS, MAX_CHARACTERS, MAX_DEPTH, MAX_DOCUMENT, MAX_FIELDS, MAX_WORDS
+from mergecheck.model.outcome import Prediction, Unsupported
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.case_file import case_from_json, parse_cases
-from mergecheck.reference.case.limits import MAX_CELLS, MAX_CHARACTERS, MAX_DEPTH, MAX_DOCUMENT, MAX_FIELDS, MAX_WORDS
-from mergecheck.reference.errors import CaseFormatError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.failures import interrupted_late, rejection_of
-from mergecheck.reference.outcome import Prediction, Unsupported
 from mergecheck.reference.syntax.grammar import Tree
 from mergecheck.reference.syntax.spark_grammar import SPARK
 from mergecheck.reference.syntax.spark_tokens import read_tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.merge_text import plain_expression, plain_merge
 from mergecheck.reference.syntax.statement import parse_statement
 

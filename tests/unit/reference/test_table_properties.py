@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.reference.case.table_properties import TABLE_PROPERTIES, Meaning, checked_properties, meaning_of
-from mergecheck.reference.errors import CaseFormatError
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.table_properties import TABLE_PROPERTIES, Meaning, checked_properties, meaning_of
 
 
 @pytest.mark.parametrize(

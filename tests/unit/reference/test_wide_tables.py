@@ -7,11 +7,11 @@ from itertools import combinations
 
 import pytest
 
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Prediction
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
 from mergecheck.reference.analysis.values.assignments import first_conflict
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Prediction
-from mergecheck.reference.types.ddl import parse_schema
 
 _HEAD = "MERGE INTO target t USING source s ON t.c0 = s.c0 WHEN MATCHED THEN UPDATE SET"
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.report.baseline import Comparison, read_baseline
 from mergecheck.harness.report.fuzz_figures import RunFigures, read_figures, read_history
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from pathlib import Path

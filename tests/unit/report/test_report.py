@@ -19,10 +19,11 @@ from mergecheck.harness.report.mismatch import MAX_LINES, WIDTH, mismatch_report
 from mergecheck.harness.report.render import statement_lines, table_lines
 from mergecheck.harness.report.sql_script import sql_script
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Reference, Rejection
-from mergecheck.reference.types.data_types import Schema
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction, Rejection
+from mergecheck.model.types.data_types import Schema
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mergecheck.harness.report.sql_script import for_spark_sql, sql_script, sql_statements
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.merge_reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 SCHEMA = "id BIGINT, v STRING"
 HEAD = "MERGE INTO target t USING source s ON t.id = s.id"

@@ -14,30 +14,30 @@ import pytest
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.read import read_actions
-from mergecheck.harness.scale.evaluator import Forecast, Relations, evaluate_relations
-from mergecheck.harness.scale.judge import Merged, judge
-from mergecheck.harness.scale.judge_process import connect, judge_apart
-from mergecheck.harness.scale.observed import observe_table
-from mergecheck.harness.scale.reduce import small_case
-from mergecheck.harness.scale.tables.generate import write_tables
-from mergecheck.harness.scale.tables.shapes import SHAPES
-from mergecheck.harness.scale.tables.spec import make_spec
+from mergecheck.harness.lab.scale.evaluator import Forecast, Relations, evaluate_relations
+from mergecheck.harness.lab.scale.judge import Merged, judge
+from mergecheck.harness.lab.scale.judge_process import connect, judge_apart
+from mergecheck.harness.lab.scale.observed import observe_table
+from mergecheck.harness.lab.scale.reduce import small_case
+from mergecheck.harness.lab.scale.tables.generate import write_tables
+from mergecheck.harness.lab.scale.tables.shapes import SHAPES
+from mergecheck.harness.lab.scale.tables.spec import make_spec
 from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.model.arrow import numbered_rows, table_to_rows
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.layout import physical_files
+from mergecheck.model.outcome import Prediction, Rejection, Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.arrow import numbered_rows, table_to_rows
-from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.case.layout import physical_files
-from mergecheck.reference.outcome import Prediction, Rejection, Unsupported
 from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mergecheck.harness.scale.judge import Judgement
-    from mergecheck.harness.scale.tables.spec import ScaleSpec
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.harness.lab.scale.judge import Judgement
+    from mergecheck.harness.lab.scale.tables.spec import ScaleSpec
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 NAMES = [shape.name for shape in SHAPES]
 

@@ -13,15 +13,15 @@ import pytest
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import same_rows
-from mergecheck.harness.scale.multisets import ROWS_PER_PASS, Sums, compare_multisets, multiset_sums, num_passes
-from mergecheck.harness.scale.tables.spec import SCHEMA
-from mergecheck.reference.case.arrow import rows_to_table
+from mergecheck.harness.lab.scale.multisets import ROWS_PER_PASS, Sums, compare_multisets, multiset_sums, num_passes
+from mergecheck.harness.lab.scale.tables.spec import SCHEMA
+from mergecheck.model.arrow import rows_to_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.scale.multisets import MultisetDiff
-    from mergecheck.reference.case.model import Row
+    from mergecheck.harness.lab.scale.multisets import MultisetDiff
+    from mergecheck.model.case import Row
 
 DAY = dt.date(2021, 3, 4)
 ROWS: tuple[Row, ...] = (

@@ -15,16 +15,16 @@ from deltalake import DeltaTable
 from mergecheck.harness.cli.verbs.scale import parse_size
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.read import read_table
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.scale.tables.generate import write_tables
-from mergecheck.harness.scale.tables.shapes import DRAWN, SHAPES, shape_named, statement_of
-from mergecheck.harness.scale.tables.spec import SCHEMA, load_spec, make_spec
+from mergecheck.harness.lab.scale.tables.generate import write_tables
+from mergecheck.harness.lab.scale.tables.shapes import DRAWN, SHAPES, shape_named, statement_of
+from mergecheck.harness.lab.scale.tables.spec import SCHEMA, load_spec, make_spec
+from mergecheck.harness.verdict import UserInputError
 from mergecheck.reference.syntax.statement import Kind, parse_statement
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.scale.tables.spec import ScaleSpec
+    from mergecheck.harness.lab.scale.tables.spec import ScaleSpec
 
 NAMES = [shape.name for shape in SHAPES]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mergecheck.harness.scale.judge import Judgement
-from mergecheck.harness.scale.judge_process import Judged
-from mergecheck.harness.scale.reduce import Reduction
-from mergecheck.harness.scale.run import ScaleReport
-from mergecheck.harness.scale.tables.generate import Tables
-from mergecheck.harness.scale.tables.spec import make_spec
-from mergecheck.harness.scale.text import report_json, report_lines, summary_line
+from mergecheck.harness.lab.scale.judge import Judgement
+from mergecheck.harness.lab.scale.judge_process import Judged
+from mergecheck.harness.lab.scale.reduce import Reduction
+from mergecheck.harness.lab.scale.run import ScaleReport
+from mergecheck.harness.lab.scale.tables.generate import Tables
+from mergecheck.harness.lab.scale.tables.spec import make_spec
+from mergecheck.harness.lab.scale.text import report_json, report_lines, summary_line
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
 
 COUNTS = {

@@ -12,13 +12,13 @@ from mergecheck.harness.compare.evolution import null_structs_expanded
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.search.batching import PAIR, batch_of
+from mergecheck.model.case_file import case_from_json
+from mergecheck.model.outcome import Prediction
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import case_from_json
-from mergecheck.reference.outcome import Prediction
 from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 NUM_CASES = 60
 SIZE = 6

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.search.changed_files import FocusPath, changed_files, changed_focus, focus_path
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,28 +18,28 @@ import pytest
 from small_cases import cases
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.core.time_limit import EngineLateError
-from mergecheck.harness.coverage.statistics import Stop
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.errors import EngineDownError, UserInputError
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import RunningCase
+from mergecheck.harness.processes.time_limit import EngineLateError
+from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.search.job_process import JobProcess
 from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.search.session import WARM_UP, FuzzOptions, run_fuzz
 from mergecheck.harness.search.stream import Drawn
-from mergecheck.harness.session import WARM_UP, FuzzOptions, run_fuzz
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Reference, Unsupported
+from mergecheck.harness.verdict import EngineDownError, UserInputError, Verdict
+from mergecheck.model.outcome import MergePath, Outcome, Prediction, Unsupported
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.engine import Engine
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.harness.properties.statistics import Summary
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 LIMITS = ShrinkLimits(max_runs=60)
 

@@ -10,18 +10,19 @@ import pytest
 from small_cases import cases
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.coverage.case_space import CaseSpace
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
+from mergecheck.harness.properties.case_space import CaseSpace
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.verdict import Oracle, Verdict
-from mergecheck.reference.outcome import Reference, Unsupported
+from mergecheck.model.outcome import Unsupported
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 WAIT = 10.0  # seconds, far more than anything here takes
 SPACE = CaseSpace()

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.session import cases_for
-from mergecheck.reference.outcome import Unsupported
+from mergecheck.harness.search.session import cases_for
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.outcome import Unsupported
 from mergecheck.strategies import Stream
 
 NUM_CASES = 30

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from search_runs import METRICS, ROWS, Run, cases, null_key_fault, report
 
-from mergecheck.harness.coverage.statistics import Stop, denominator_line
-from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.findings.store import RunningCase
+from mergecheck.harness.properties.statistics import Stop, denominator_line
 from mergecheck.harness.report import events
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.stream import Draws
-from mergecheck.harness.verdict import CaseReport, Verdict
-from mergecheck.reference.case.case_file import load_cases
+from mergecheck.harness.verdict import CaseReport, EngineDownError, Verdict
+from mergecheck.model.case_file import load_cases
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 
 def test_an_agreeing_engine_gives_no_finding(tmp_path: Path) -> None:

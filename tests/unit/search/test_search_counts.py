@@ -14,26 +14,26 @@ import pytest
 from hypothesis import strategies as st
 from search_runs import Run, cases, null_key_fault, report
 
-from mergecheck.harness.core.case_id import with_content_id
-from mergecheck.harness.core.facts import Facts
-from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.harness.coverage.statistics import Stop, denominator_line
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FindingsDirectory, RunningCase
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.harness.properties.statistics import Stop, denominator_line
 from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.search.batching import PAIR
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.stream import Draws
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.harness.verdict import CaseReport, UserInputError, Verdict
+from mergecheck.model.case_file import dump_case, load_cases
+from mergecheck.model.case_id import with_content_id
+from mergecheck.model.facts import Facts
+from mergecheck.model.outcome import Rejection
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import dump_case, load_cases
-from mergecheck.reference.outcome import Reference, Rejection
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 
 def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_killed_process_leaves_its_case(tmp_path: Path) -> None:
         f"""
         import os, pathlib, signal
         from mergecheck.harness.findings.store import RunningCase
-        from mergecheck.reference.case.case_file import load_cases
+        from mergecheck.model.case_file import load_cases
         folder = pathlib.Path({str(tmp_path)!r})
         RunningCase(folder).write(load_cases(folder / "case.json")[0])
         os.kill(os.getpid(), signal.SIGKILL)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.search.shrinking import RUN_SHARE, limits_within
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
 
 
 def seconds(run_seconds: float, shrink_seconds: float) -> float:

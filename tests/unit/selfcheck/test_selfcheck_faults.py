@@ -10,26 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from mergecheck.harness.core.facts import Facts
-from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.deviations.predicates import parse_predicate
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.selfcheck.catalogue import (
-    chosen,
-    load_catalogue,
-    load_conflict_faults,
-    load_variant_faults,
-    variant_cases,
-)
-from mergecheck.harness.selfcheck.fault import Area, Fault, Mutant
-from mergecheck.harness.selfcheck.mutation import Change
-from mergecheck.harness.selfcheck.results import KeptResults
-from mergecheck.harness.selfcheck.score import score
-from mergecheck.harness.selfcheck.score_text import summary_lines
-from mergecheck.harness.selfcheck.trial import Kill, SeedResult
-from mergecheck.harness.selfcheck.watch import watched
-from mergecheck.harness.session import stream_for
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.harness.search.session import stream_for
+from mergecheck.harness.verdict import UserInputError
 from mergecheck.merge.executors import output
 from mergecheck.merge.syntax.statement import ActionType, ClauseKind
 from mergecheck.merge.table.commit import actions
@@ -38,10 +23,26 @@ from mergecheck.merge.table.reading import data_skipping
 from mergecheck.merge.table.writing.arrow_schema import arrow_field
 from mergecheck.merge.table.writing.rows import RowAction
 from mergecheck.merge.table.writing.write import WrittenFile
-from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.facts import Facts
+from mergecheck.model.outcome import Unsupported
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference.answer import Reference
 from mergecheck.reference.merge_reference import MergeReference
-from mergecheck.reference.outcome import Reference, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from tools.selfcheck.catalogue import (
+    chosen,
+    load_catalogue,
+    load_conflict_faults,
+    load_variant_faults,
+    variant_cases,
+)
+from tools.selfcheck.fault import Area, Fault, Mutant
+from tools.selfcheck.mutation import Change
+from tools.selfcheck.results import KeptResults
+from tools.selfcheck.score import score
+from tools.selfcheck.score_text import summary_lines
+from tools.selfcheck.trial import Kill, SeedResult
+from tools.selfcheck.watch import watched
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,17 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mergecheck.harness.selfcheck.fault import name_of, workers_given
-from mergecheck.harness.selfcheck.mutation import (
-    Change,
-    StaleChangeError,
-    calling,
-    changed_in_worker,
-    compile_changes,
-    diff,
-    find_function,
-    replaced,
-)
 from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.metrics import ExecutionPath, PathResult
 from mergecheck.merge.syntax.expression_reader import parse_expression
@@ -27,6 +16,17 @@ from mergecheck.merge.table.reading.data_skipping import Truth, compare_truths
 from mergecheck.merge.table.storage.workers import run_in_workers
 from mergecheck.merge.table.writing.rows import RowAction
 from mergecheck.merge.table.writing.write import WriteResult
+from tools.selfcheck.fault import name_of, workers_given
+from tools.selfcheck.mutation import (
+    Change,
+    StaleChangeError,
+    calling,
+    changed_in_worker,
+    compile_changes,
+    diff,
+    find_function,
+    replaced,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

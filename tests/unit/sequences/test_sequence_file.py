@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mergecheck.harness.sequences.sequence_file import dump_sequence, parse_sequence
-from mergecheck.harness.sequences.steps import (
+from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.lab.sequences.steps import (
     AddColumn,
     Alter,
     Append,
@@ -23,11 +23,11 @@ from mergecheck.harness.sequences.steps import (
     Rewrite,
     Sequence,
 )
-from mergecheck.reference.case.model import Source, Target
-from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import Field
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.model.case import Source, Target
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.types import data_types as types
+from mergecheck.model.types.data_types import Field
+from mergecheck.model.types.ddl import parse_schema
 
 SCHEMA = parse_schema("id INT, `a b` STRING")
 SQL = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.sequences.report import Ending, SequenceReport
-from mergecheck.harness.sequences.steps import Sequence
-from mergecheck.harness.sequences.totals import (
+from mergecheck.harness.lab.sequences.report import Ending, SequenceReport
+from mergecheck.harness.lab.sequences.steps import Sequence
+from mergecheck.harness.lab.sequences.totals import (
     TotalsFormatError,
     added_up,
     read_totals,
     run_of,
     write_totals,
 )
-from mergecheck.harness.sequences.turns import Turns
-from mergecheck.reference.case.model import Target
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.lab.sequences.turns import Turns
+from mergecheck.model.case import Target
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.sequences.totals import Run
+    from mergecheck.harness.lab.sequences.totals import Run
 
 SEQUENCE = Sequence(id="one", target=Target(schema=parse_schema("id INT"), files=()), steps=())
 

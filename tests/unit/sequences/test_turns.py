@@ -11,25 +11,25 @@ from deltalake import DeltaTable, write_deltalake
 
 from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
-from mergecheck.harness.sequences.draw import sequences
-from mergecheck.harness.sequences.report import Ending
-from mergecheck.harness.sequences.run import run_sequence
-from mergecheck.harness.sequences.sequence_file import dump_sequence, parse_sequence
-from mergecheck.harness.sequences.steps import Alter, Append, ChangeType, Checkpoint, Merge, Purge, Sequence
+from mergecheck.harness.lab.sequences.draw import sequences
+from mergecheck.harness.lab.sequences.report import Ending
+from mergecheck.harness.lab.sequences.run import run_sequence
+from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.lab.sequences.steps import Alter, Append, ChangeType, Checkpoint, Merge, Purge, Sequence
+from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.case import Source, Target
+from mergecheck.model.outcome import Outcome, Prediction, Unsupported
+from mergecheck.model.storage import Vectors
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
-from mergecheck.reference.case.model import Source, Target
-from mergecheck.reference.case.storage import Vectors
-from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import EngineResult
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import Schema
 
 SCHEMA = parse_schema("id INT, v STRING")
 UPSERT = (

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from shrunk_cases import CASE, RICH, ROWS, SCHEMA, shrunk
 
-from mergecheck.harness.core.merge_text import cut_merge
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
-from mergecheck.reference.case.model import Case, Expectation, Source, Target
-from mergecheck.reference.case.storage import SourceLayout, Statistics, TargetLayout
-from mergecheck.reference.case.values import encode_rows
-from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.model.case import Case, Expectation, Source, Target
+from mergecheck.model.storage import SourceLayout, Statistics, TargetLayout
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.values import encode_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.model.types.data_types import Schema
 
 
 def test_everything_that_is_not_needed_goes() -> None:

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from shrunk_cases import CASE, RICH, shrunk
 
-from mergecheck.harness.core.merge_text import renamed_in, split_outer
-from mergecheck.harness.shrink.passes.expressions import num_places, simpler_expressions
-from mergecheck.harness.shrink.passes.names import plainer_names
-from mergecheck.harness.shrink.passes.queries import without_query
-from mergecheck.harness.shrink.passes.structs import without_structs
-from mergecheck.harness.shrink.passes.text import clause_candidates, condition_candidates, head_candidates
-from mergecheck.harness.shrink.passes.types import plainer_types
+from mergecheck.harness.findings.shrink.passes.expressions import num_places, simpler_expressions
+from mergecheck.harness.findings.shrink.passes.names import plainer_names
+from mergecheck.harness.findings.shrink.passes.queries import without_query
+from mergecheck.harness.findings.shrink.passes.structs import without_structs
+from mergecheck.harness.findings.shrink.passes.text import clause_candidates, condition_candidates, head_candidates
+from mergecheck.harness.findings.shrink.passes.types import plainer_types
+from mergecheck.harness.properties.merge_text import renamed_in, split_outer
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.types.ddl import parse_schema
 
 
 def test_candidates_of_a_head_are_each_smaller() -> None:

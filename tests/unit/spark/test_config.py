@@ -10,8 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from mergecheck.harness.errors import EngineDownError, UserInputError
-from mergecheck.harness.spark.config import (
+from mergecheck.harness.engines.spark.config import (
     MASTER_VARIABLE,
     REMOTE_VARIABLE,
     TABLE_ROOT_VARIABLE,
@@ -21,7 +20,8 @@ from mergecheck.harness.spark.config import (
     spark_place,
     use_place,
 )
-from mergecheck.harness.spark.workers import package_of_merge, require_answer
+from mergecheck.harness.engines.spark.workers import package_of_merge, require_answer
+from mergecheck.harness.verdict import EngineDownError, UserInputError
 
 
 def test_spark_runs_here_unless_told_otherwise() -> None:
@@ -89,7 +89,7 @@ def test_a_table_root_is_a_directory_or_its_uri(tmp_path: Path) -> None:
 
 def test_the_place_is_the_process_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What was chosen stays chosen, and is written so that the same command can be given again, but for a secret."""
-    monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", None)
+    monkeypatch.setattr("mergecheck.harness.engines.spark.config._Chosen.place", None)
     assert current_place() == spark_place()
     use_place(SparkPlace(remote="sc://h:1/;token=a b;user_id=u", table_root=tmp_path))
     assert place_options() == (("remote", "sc://h:1/;token=TOKEN;user_id=u"), ("table-root", str(tmp_path)))

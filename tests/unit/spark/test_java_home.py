@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.java_home import check_java
+from mergecheck.harness.engines.spark.java_home import check_java
+from mergecheck.harness.verdict import EngineDownError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.spark.object_store import StoreRoot, store_root
+from mergecheck.harness.engines.spark.object_store import StoreRoot, store_root
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

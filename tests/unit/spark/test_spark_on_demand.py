@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.spark_values.on_demand import SparkNotStarted, SparkOnDemand
+from mergecheck.harness.engines.spark_values.on_demand import SparkNotStarted, SparkOnDemand
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.outcome import Prediction, Unsupported
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Prediction, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mergecheck.harness.spark import temp_dirs as scratch
-from mergecheck.harness.spark.config import SparkPlace, table_folder
-from mergecheck.harness.spark.temp_dirs import (
+from mergecheck.harness.engines.spark.config import SparkPlace, table_folder
+from mergecheck.harness.processes import temp_dirs as scratch
+from mergecheck.harness.processes.temp_dirs import (
     clear_leftovers,
     directory_at,
     owned_prefix,
@@ -22,7 +22,7 @@ from mergecheck.harness.spark.temp_dirs import (
 
 LEAVES_ITS_DIRECTORY = """
 import os
-from mergecheck.harness.spark.temp_dirs import scratch_directory
+from mergecheck.harness.processes.temp_dirs import scratch_directory
 with scratch_directory() as directory:
     print(directory.name, flush=True)
     os._exit(0)
@@ -50,7 +50,7 @@ def test_a_system_without_such_a_directory_uses_its_temporary_files(tmp_path: Pa
 def test_a_directory_that_cannot_be_written_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch, "LEAST_FREE", 1)
     monkeypatch.setattr(
-        "mergecheck.harness.spark.temp_dirs.os.access", lambda _path, _mode: False
+        "mergecheck.harness.processes.temp_dirs.os.access", lambda _path, _mode: False
     )  # who runs as root may write anywhere
     assert scratch_parent({}, memory=tmp_path) is None
 
@@ -104,7 +104,7 @@ def test_spark_in_this_process_has_its_tables_there_and_any_other_does_not(
     memory, temporary, root = (tmp_path / name for name in ("memory", "temporary", "root"))
     for folder in (memory, temporary, root):
         folder.mkdir()
-    monkeypatch.setattr("mergecheck.harness.spark.temp_dirs.scratch_parent", lambda _environment: memory)
+    monkeypatch.setattr("mergecheck.harness.processes.temp_dirs.scratch_parent", lambda _environment: memory)
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     for place, parent in (
         (SparkPlace(), memory),
@@ -112,7 +112,7 @@ def test_spark_in_this_process_has_its_tables_there_and_any_other_does_not(
         (SparkPlace(master="spark://127.0.0.1:7077"), temporary),
         (SparkPlace(remote="sc://127.0.0.1:15002"), temporary),
     ):
-        monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", place)
+        monkeypatch.setattr("mergecheck.harness.engines.spark.config._Chosen.place", place)
         with table_folder() as folder:
             assert folder.parent == parent
         assert not folder.exists()

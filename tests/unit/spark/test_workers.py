@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 import pytest
 
-from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark import workers as spark_workers
-from mergecheck.harness.spark.config import SparkPlace
-from mergecheck.harness.spark.workers import require_workers
+from mergecheck.harness.engines.spark import workers as spark_workers
+from mergecheck.harness.engines.spark.config import SparkPlace
+from mergecheck.harness.engines.spark.workers import require_workers
+from mergecheck.harness.verdict import EngineDownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

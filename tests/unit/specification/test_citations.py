@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.harness.errors import HarnessBugError
 from mergecheck.harness.specification import rules
 from mergecheck.harness.specification.citations import cited, cited_with_ranges, titled, with_titles
+from mergecheck.harness.verdict import HarnessBugError
 
 KNOWN = ("R-740", "R-741", "R-742", "R-A11", "R-A12", "P-5", "P-6")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, INT, STRING, TINYINT
+from mergecheck.model.types.data_types import BIGINT, INT, STRING, TINYINT
 from mergecheck.strategies import (
     Feature,
     Profile,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, find, settings
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import INT, SMALLINT, STRING, TINYINT, Field, StructType
+from mergecheck.model.types.data_types import INT, SMALLINT, STRING, TINYINT, Field, StructType
 from mergecheck.strategies import ALWAYS_ON, Feature, Profile, Stream, feature_sets, samples
 from mergecheck.strategies.choices import chance, draw_some, or_null, weighted
 from mergecheck.strategies.features import CONFLICTS, NEEDS

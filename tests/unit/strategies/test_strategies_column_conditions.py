@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from mergecheck.model.outcome import Unsupported
+from mergecheck.model.types.data_types import BIGINT, STRING
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Unsupported
-from mergecheck.reference.types.data_types import BIGINT, STRING
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.table_features.column_conditions import READ_SIDE_PADDING
 

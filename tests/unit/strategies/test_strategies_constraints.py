@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.reference.types.data_types import BIGINT, INT, STRING, StructType
+from mergecheck.model.types.data_types import BIGINT, INT, STRING, StructType
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.syntax.columns import Column
 from mergecheck.strategies.syntax.expressions import Cast, Coalesce, Literal, Reference, Side, Sum

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, INT, STRING, ArrayType, Field, MapType, StructType
+from mergecheck.model.types.data_types import BIGINT, INT, STRING, ArrayType, Field, MapType, StructType
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.settings import AUTO_MERGE
 from mergecheck.strategies.syntax.expressions import Reference, Side
@@ -23,7 +23,7 @@ from mergecheck.strategies.table.nested import (
 )
 
 if TYPE_CHECKING:
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies import DrawnCase
 
 FEW = settings(max_examples=40, deadline=None, database=None)

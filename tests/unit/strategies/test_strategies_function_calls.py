@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.reference.types.data_types import BINARY, STRING
+from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.model.types.data_types import BINARY, STRING
 from mergecheck.strategies import DrawnCase, Profile, sample
 from mergecheck.strategies.expression.function_calls import FUNCTION_CALLS
 from mergecheck.strategies.syntax import expressions as e

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.reference.types.data_types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, DecimalType
+from mergecheck.model.types.data_types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, DecimalType
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.syntax.spark_sql import statement_text
 from mergecheck.strategies.table.casts import castable, is_up_cast, origins_of
 
 if TYPE_CHECKING:
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies import DrawnCase
 
 RULES = {

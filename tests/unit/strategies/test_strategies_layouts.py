@@ -8,12 +8,12 @@ from itertools import islice
 import pytest
 from hypothesis import strategies as st
 
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.case_file import dump_case, parse_cases
+from mergecheck.model.outcome import Prediction, Unsupported
+from mergecheck.model.storage import SourceLayout, TargetLayout
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.case_file import dump_case, parse_cases
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.case.storage import SourceLayout, TargetLayout
-from mergecheck.reference.outcome import Prediction, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
 from mergecheck.strategies import DrawnCase, Feature, Profile, samples, shrink, with_settings
 from mergecheck.strategies.stream import Stream
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types.data_types import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -55,8 +55,8 @@ from mergecheck.strategies.syntax.spark_sql import expression_text, statement_te
 from mergecheck.strategies.syntax.statement import Action, Aliases, Assignment, Clause, ClauseKind, Statement
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Value
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.syntax.expressions import Expression
 
 T_ID = Reference(side=Side.TARGET, name="id")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.reference.types.data_types import INT, STRING
+from mergecheck.model.types.data_types import INT, STRING
 from mergecheck.strategies.statement.matches import disambiguated, is_multi_matched, match_matrix
 from mergecheck.strategies.syntax.columns import Column, Schemas
 from mergecheck.strategies.syntax.expressions import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.reference.case.model import CDF_PROPERTY
-from mergecheck.reference.types.data_types import STRING, VOID, ArrayType, StructType
+from mergecheck.model.case import CDF_PROPERTY
+from mergecheck.model.types.data_types import STRING, VOID, ArrayType, StructType
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.features import CLAUSE_FEATURES
 from mergecheck.strategies.settings import APPEND_ONLY, CASE_SENSITIVE, DROP_NULL_COLUMNS

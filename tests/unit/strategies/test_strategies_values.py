@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from mergecheck.reference.types.data_types import (
+from mergecheck.model.types.data_types import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -48,7 +48,7 @@ QUICK = settings(max_examples=60, deadline=None, database=None, suppress_health_
 
 
 def fits(value: Any, data_type: Any) -> bool:
-    """Say whether a value is what ``mergecheck.reference.case.model`` promises for its type."""
+    """Say whether a value is what ``mergecheck.model.case`` promises for its type."""
     match data_type:
         case StructType():
             return isinstance(value, tuple) and all(

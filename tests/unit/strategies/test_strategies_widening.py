@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.reference.types.data_types import DecimalType
-from mergecheck.reference.types.widening import was_widened
+from mergecheck.model.types.data_types import DecimalType
+from mergecheck.model.types.widening import was_widened
 from mergecheck.strategies import DrawnCase, Feature, Profile, samples
 from mergecheck.strategies.table_features.drawing import SESSION_EVOLUTION, TYPE_WIDENING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.model.case import Case
+    from mergecheck.model.types.data_types import DataType
 
 FAVOURED = (Feature.TYPE_WIDENING, Feature.WIDE_TYPES, Feature.NESTED_TYPES, Feature.SUBQUERY_SOURCE)
 PROFILE = Profile(table_features=frozenset({Feature.TYPE_WIDENING})).favouring(*FAVOURED)

@@ -6,9 +6,9 @@ from itertools import islice
 
 import pytest
 
+from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.types.data_types import BIGINT
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Prediction, Rejection
-from mergecheck.reference.types.data_types import BIGINT
 from mergecheck.strategies import DrawnCase, Feature, Profile, samples
 from mergecheck.strategies.syntax.expressions import CaseWhen, Comparison, Operator, Quotient, nodes
 

@@ -9,10 +9,10 @@ from itertools import islice
 import duckdb
 import pytest
 
+from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.outcome import Prediction, Rejection, Unsupported
+from mergecheck.model.types.data_types import TIMESTAMP
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.outcome import Prediction, Rejection, Unsupported
-from mergecheck.reference.types.data_types import TIMESTAMP
 from mergecheck.strategies import FULL_PROFILE, SOURCE_FORMS, SPARK_FORMS, DrawnCase, Feature, Profile, samples, shrink
 from mergecheck.strategies.syntax.columns import table_schema
 

@@ -12,8 +12,7 @@ from mergecheck.harness.engine import Capabilities, Recorded
 from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.plugins import PLUGIN_SETTING, comet, given_plugin, known_plugin
-from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.session import WARM_UP
+from mergecheck.harness.search.session import WARM_UP
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.plans import fingerprint_of
 from mergecheck.harness.variants.axes.plugin_value import plugin_value
@@ -22,13 +21,14 @@ from mergecheck.harness.variants.bisect import mending_switches
 from mergecheck.harness.variants.judge import VariantChecker
 from mergecheck.harness.variants.run import VariantRun
 from mergecheck.harness.variants.with_plugin import EngineWithPlugin, with_plugin
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
 
 if TYPE_CHECKING:
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
 
 SWITCH = "spark.comet.exec.sortMergeJoin.enabled"
 PLAN = "== Physical Plan ==\nCometSort (2)\n+- Scan parquet  (1)\n"

@@ -8,19 +8,19 @@ from dataclasses import replace
 import pytest
 from variant_cases import INSERT, OWN, REFERENCE, SCHEMA, UPSERT
 
-from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.engine import Capabilities, Recorded
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS, OWN_BASE_SETTINGS
 from mergecheck.harness.variants.axes.domains import is_repeatable
 from mergecheck.harness.variants.axes.selection import SINGLES, every, selected
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, base_of, variant_named
 from mergecheck.harness.variants.judge import VariantChecker
+from mergecheck.harness.verdict import UserInputError
 from mergecheck.merge.conf import SINGLE_SCAN
-from mergecheck.reference.case.model import Case, Target
-from mergecheck.reference.outcome import Unsupported
+from mergecheck.model.case import Case, Target
+from mergecheck.model.outcome import Unsupported
 
 
 def test_every_axis_has_a_base_and_a_place() -> None:

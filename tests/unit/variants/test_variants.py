@@ -11,15 +11,13 @@ from variant_cases import INSERT, REFERENCE, SCHEMA, UPSERT
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.verbs.variants.variants import exit_code
-from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.engine import Capabilities, ConfigurableEngine, Recorded
-from mergecheck.harness.errors import EngineDownError, ExitCode, UserInputError
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
 from mergecheck.harness.search.batching import PAIR, batch_of
 from mergecheck.harness.search.stream import Drawn
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes.axis_values import BASE_SETTINGS
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named
 from mergecheck.harness.variants.bisect import bisect
@@ -27,16 +25,17 @@ from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import VariantRun
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.variants.text import finding_report, run_document, summary_lines
-from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference.case.case_file import load_cases
-from mergecheck.reference.case.model import Case, Source
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
+from mergecheck.harness.verdict import Check, EngineDownError, ExitCode, UserInputError, Verdict
+from mergecheck.model.case import Case, Source
+from mergecheck.model.case_file import load_cases
+from mergecheck.model.case_id import with_content_id
+from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.model.outcome import EngineResult
 
 
 PLAN = """== Physical Plan ==

@@ -17,20 +17,20 @@ from mergecheck.harness.cli.verbs.concurrency.modes import (
     list_scenarios,
     race,
 )
-from mergecheck.harness.concurrency.race.engines import CLIENTS
-from mergecheck.harness.concurrency.race.run import RaceOptions
-from mergecheck.harness.concurrency.scenario import Isolation
-from mergecheck.harness.concurrency.scenarios import COUNTER, scenarios
 from mergecheck.harness.engine import SparkSessionEngine
-from mergecheck.harness.errors import HarnessBugError, UserInputError
-from mergecheck.harness.selfcheck.catalogue import load_conflict_faults
-from mergecheck.harness.session import open_engine
+from mergecheck.harness.lab.concurrency.race.engines import CLIENTS
+from mergecheck.harness.lab.concurrency.race.run import RaceOptions
+from mergecheck.harness.lab.concurrency.scenario import Isolation
+from mergecheck.harness.lab.concurrency.scenarios import COUNTER, scenarios
+from mergecheck.harness.search.session import open_engine
+from mergecheck.harness.verdict import HarnessBugError, UserInputError
+from tools.selfcheck.catalogue import load_conflict_faults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.harness.concurrency.scenario import Scenario
-    from mergecheck.harness.selfcheck.catalogue import ConflictFault
+    from mergecheck.harness.lab.concurrency.scenario import Scenario
+    from tools.selfcheck.catalogue import ConflictFault
 
 
 @click.command()

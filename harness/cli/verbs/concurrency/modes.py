@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.concurrency.enumerate import enumerate_interleavings
-from mergecheck.harness.concurrency.race.counter import race_counters
-from mergecheck.harness.concurrency.race.run import run_race
-from mergecheck.harness.concurrency.race.text import race_json, race_lines
-from mergecheck.harness.concurrency.text import (
+from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
+from mergecheck.harness.lab.concurrency.race.counter import race_counters
+from mergecheck.harness.lab.concurrency.race.run import run_race
+from mergecheck.harness.lab.concurrency.race.text import race_json, race_lines
+from mergecheck.harness.lab.concurrency.text import (
     MAX_FINDINGS,
     Tally,
     finding_json,
@@ -17,20 +17,20 @@ from mergecheck.harness.concurrency.text import (
     summary_line,
     tally_json,
 )
-from mergecheck.harness.core.formatting import counted
-from mergecheck.harness.errors import ExitCode
-from mergecheck.harness.selfcheck.conflicts import hunt
+from mergecheck.harness.verdict import ExitCode
+from mergecheck.model.formatting import counted
 from mergecheck.reference import MergeReference
+from tools.selfcheck.conflicts import hunt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.harness.concurrency.race.run import RaceOptions, RaceReport
-    from mergecheck.harness.concurrency.scenario import Scenario
-    from mergecheck.harness.selfcheck.catalogue import ConflictFault
-    from mergecheck.harness.selfcheck.conflicts import Hunt
+    from mergecheck.harness.lab.concurrency.race.run import RaceOptions, RaceReport
+    from mergecheck.harness.lab.concurrency.scenario import Scenario
+    from tools.selfcheck.catalogue import ConflictFault
+    from tools.selfcheck.conflicts import Hunt
 
 SCHEDULED = "pyspark"
 """The engine whose points can be scheduled."""

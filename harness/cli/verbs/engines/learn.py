@@ -11,10 +11,7 @@ import click
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import case_timeout_option, json_option, writable
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.core.output_files import write_text
-from mergecheck.harness.core.time_limit import TimeLimit
-from mergecheck.harness.errors import ExitCode, UserInputError
-from mergecheck.harness.learning.learned import (
+from mergecheck.harness.lab.learning.learned import (
     Answer,
     EngineKnowledge,
     differences,
@@ -22,13 +19,15 @@ from mergecheck.harness.learning.learned import (
     knowledge_text,
     read_knowledge,
 )
-from mergecheck.harness.learning.learned import (
+from mergecheck.harness.lab.learning.learned import (
     learn as learn_by,
 )
-from mergecheck.harness.learning.probes import probes
+from mergecheck.harness.lab.learning.probes import probes
+from mergecheck.harness.processes.output_files import write_text
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.session import open_engine, reference_for
-from mergecheck.harness.verdict import Check, Expressions
+from mergecheck.harness.search.session import open_engine, reference_for
+from mergecheck.harness.verdict import Check, ExitCode, Expressions, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

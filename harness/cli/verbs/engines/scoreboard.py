@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
+from mergecheck.harness.cli.html.scoreboard import scoreboard_page
 from mergecheck.harness.cli.options import deviation_options, json_option, known_deviations
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
-from mergecheck.harness.core.formatting import counted
-from mergecheck.harness.errors import ExitCode
-from mergecheck.harness.html_report.scoreboard import scoreboard_page
-from mergecheck.harness.matrix.run import Answer
-from mergecheck.harness.matrix.scoreboard import scoreboard as put_together
-from mergecheck.harness.matrix.scoreboard import scoreboard_json
-from mergecheck.harness.matrix.stored_runs import read_runs
+from mergecheck.harness.lab.scoreboard.run import Answer
+from mergecheck.harness.lab.scoreboard.scoreboard import scoreboard as put_together
+from mergecheck.harness.lab.scoreboard.scoreboard import scoreboard_json
+from mergecheck.harness.lab.scoreboard.stored_runs import read_runs
+from mergecheck.harness.verdict import ExitCode
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
-    from mergecheck.harness.matrix.scoreboard import Scoreboard
+    from mergecheck.harness.lab.scoreboard.scoreboard import Scoreboard
 
 
 @click.command()

@@ -19,27 +19,26 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.terminal import emit_json, show, text_width
 from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
-from mergecheck.harness.core.time_limit import TimeLimit
-from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.engines.spark_values.on_demand import SparkNotStarted
 from mergecheck.harness.explanation.document import explanation_json
 from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, pair_lines, reading_lines, why_lines
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.mismatch import difference_lines, headline, reproduce_lines
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
-from mergecheck.harness.session import open_engine, reference_for, rerun_on
-from mergecheck.harness.spark_values.on_demand import SparkNotStarted
+from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.axes.variant import without_variant
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.verdict import Expressions, Verdict
+from mergecheck.harness.verdict import ExitCode, Expressions, Verdict
+from mergecheck.model.outcome import Unsupported
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
 
 @click.command()
@@ -99,7 +98,7 @@ def _reference_alone(expressions: Expressions) -> MergeReference:
         return MergeReference()
     if expressions is Expressions.AUTO:  # without an engine nothing is started
         return MergeReference(SparkNotStarted())
-    from mergecheck.harness.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
+    from mergecheck.harness.engines.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
 
     return MergeReference(SparkEvaluator(), always=True)
 

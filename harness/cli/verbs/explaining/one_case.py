@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.corpus import find_case_file
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.reference.case.case_file import load_cases, parse_cases
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.case_file import load_cases, parse_cases
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 STANDARD_INPUT = "-"
 

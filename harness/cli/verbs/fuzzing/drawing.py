@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mergecheck.harness.cli.output.terminal import notice
-from mergecheck.harness.core.formatting import counted
-from mergecheck.harness.learning.learned import read_knowledge
-from mergecheck.harness.learning.probes import probes
+from mergecheck.harness.lab.learning.learned import read_knowledge
+from mergecheck.harness.lab.learning.probes import probes
 from mergecheck.harness.search.changed_files import changed_focus
-from mergecheck.harness.session import MIN_BOUNDARY
+from mergecheck.harness.search.session import MIN_BOUNDARY
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.learning.learned import EngineKnowledge
+    from mergecheck.harness.lab.learning.learned import EngineKnowledge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.html.random_cases.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.cli.options import (
     FiniteRange,
     batch_option,
@@ -38,16 +39,15 @@ from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.fuzzing.drawing import drawing_options
 from mergecheck.harness.cli.verbs.fuzzing.earlier import earlier_runs_options
 from mergecheck.harness.cli.verbs.fuzzing.result import FuzzResult
-from mergecheck.harness.core.time_limit import DEFAULT_SECONDS, TimeLimit
-from mergecheck.harness.coverage.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.html_report.random_cases.fuzz import FuzzRun, fuzz_page
+from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS, TimeLimit
+from mergecheck.harness.properties.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
 from mergecheck.harness.report import events
 from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.session import (
+from mergecheck.harness.search.session import (
     FuzzOptions,
     keep_crashed_cases,
     open_engine,
@@ -62,10 +62,10 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.cli.verbs.fuzzing.drawing import Drawing
     from mergecheck.harness.cli.verbs.fuzzing.earlier import EarlierRuns
-    from mergecheck.harness.core.rerun import Rerun
-    from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.deviations.registry import Deviations
-    from mergecheck.harness.learning.learned import EngineKnowledge
+    from mergecheck.harness.lab.learning.learned import EngineKnowledge
+    from mergecheck.harness.properties.statistics import Summary
+    from mergecheck.harness.verdict import Rerun
 
 DEFAULT_MAX_CASES = 500
 

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.cli.output.terminal import show, show_wrapped
 from mergecheck.harness.cli.verbs.fuzzing.summary import summary_lines
-from mergecheck.harness.coverage.statistics import Stop
-from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.report.event_json import finding_json
 from mergecheck.harness.report.fuzz_figures import figures_of
 from mergecheck.harness.report.json import summary_json
-from mergecheck.harness.verdict import Verdict
+from mergecheck.harness.verdict import ExitCode, Verdict
 
 if TYPE_CHECKING:
     import datetime as dt
 
     from mergecheck.harness.cli.verbs.fuzzing.earlier import EarlierRuns
-    from mergecheck.harness.coverage.limits import Limits
-    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.properties.limits import Limits
+    from mergecheck.harness.properties.statistics import Summary
     from mergecheck.harness.report.events import FindingSaved
     from mergecheck.harness.report.fuzz_figures import RunFigures
 

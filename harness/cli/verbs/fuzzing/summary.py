@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.formatting import counted
-from mergecheck.harness.coverage.phases import phase_line
-from mergecheck.harness.coverage.rule_counts import known_rules, rule_counts, rules_line
-from mergecheck.harness.coverage.statistics import (
+from mergecheck.harness.properties.phases import phase_line
+from mergecheck.harness.properties.rule_counts import known_rules, rule_counts, rules_line
+from mergecheck.harness.properties.statistics import (
     batch_line,
     coverage_lines,
     denominator_line,
     not_checked_line,
     space_line,
 )
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
-    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.properties.statistics import Summary
 
 
 def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from mergecheck.harness.ci.github import annotation_lines, step_summary
-from mergecheck.harness.ci.junit import junit_xml
-from mergecheck.harness.ci.results import read_result
-from mergecheck.harness.ci.workflows import write_workflows
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, emit_text, show
-from mergecheck.harness.core.output_files import append, write_text
-from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.processes.output_files import append, write_text
+from mergecheck.harness.report.ci.github import annotation_lines, step_summary
+from mergecheck.harness.report.ci.junit import junit_xml
+from mergecheck.harness.report.ci.results import read_result
+from mergecheck.harness.report.ci.workflows import write_workflows
 from mergecheck.harness.report.render import with_escapes
+from mergecheck.harness.verdict import ExitCode, UserInputError
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from mergecheck.harness.ci.comparison import compare_results
-from mergecheck.harness.ci.results import read_result
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
-from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.report.ci.comparison import compare_results
+from mergecheck.harness.report.ci.results import read_result
 from mergecheck.harness.report.render import printable
+from mergecheck.harness.verdict import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

@@ -16,8 +16,8 @@ from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show
 from mergecheck.harness.configuration import Configuration, Setting, load_configuration
 from mergecheck.harness.configuration.configuration import CONFIG_VARIABLE
 from mergecheck.harness.configuration.schema import closest, keys_of, verbs_of
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.report.render import printable
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
+from mergecheck.harness.cli.export.adoption import adopted, patch, write
 from mergecheck.harness.cli.options import case_id_option, findings_option, json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved
-from mergecheck.harness.engines import DEFAULT_ENGINE
-from mergecheck.harness.errors import ExitCode
-from mergecheck.harness.export.adoption import adopted, patch, write
+from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.harness.engines.registry import DEFAULT_ENGINE
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.trust.case import require_harmless
+from mergecheck.harness.verdict import ExitCode
 
 
 @click.command()

@@ -11,14 +11,14 @@ from mergecheck.harness.cli.options import case_id_option, findings_option, json
 from mergecheck.harness.cli.output.terminal import emit_json, notice_unreadable, show
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved
 from mergecheck.harness.cli.verbs.saved.prune import prune_cases
-from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.origin import case_text, origin_to_json
+from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.report.sql_script import sql_script
-from mergecheck.harness.shrink.shrinker import num_rows
-from mergecheck.reference.case.case_file import ORIGIN_KEY, case_to_json
+from mergecheck.harness.verdict import ExitCode
+from mergecheck.model.case_file import ORIGIN_KEY, case_to_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from mergecheck.harness.cli.export.formats import Format, exported
 from mergecheck.harness.cli.options import case_id_option, findings_option, json_option, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, emit_text, show
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved, write_case
-from mergecheck.harness.errors import ExitCode
-from mergecheck.harness.export.formats import Format, exported
+from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.trust.case import require_harmless
+from mergecheck.harness.verdict import ExitCode
 
 
 @click.command()

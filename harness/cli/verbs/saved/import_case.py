@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.cli.export.import_versions import Imported, imported
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.saved.one_saved import write_case
-from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.delta.import_table import RealInput, build_case, rows_at, unchanged
-from mergecheck.harness.errors import ExitCode, UserInputError
-from mergecheck.harness.export.import_versions import Imported, imported
 from mergecheck.harness.findings.origin import Origin, case_text
+from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.verdict import ExitCode, UserInputError
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _AT_VERSION = re.compile(r"(.+)@v?(\d{1,18})", re.DOTALL)
 

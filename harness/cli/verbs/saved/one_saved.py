@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.output_files import create
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.corpus import find_case_file, read_saved
-from mergecheck.reference.case.text_file import read_ordinary
+from mergecheck.harness.processes.output_files import create
+from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.text_file import read_ordinary
 
 if TYPE_CHECKING:
     from pathlib import Path

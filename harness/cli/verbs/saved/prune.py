@@ -9,14 +9,14 @@ import click
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import findings_option, json_option, spark_options, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.core.output_files import remove
-from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingStatus, compare
+from mergecheck.harness.findings.shrink.shrinker import num_rows
+from mergecheck.harness.processes.output_files import remove
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.session import open_engine, reference_for
-from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.search.session import open_engine, reference_for
 from mergecheck.harness.variants.saved import check_saved
+from mergecheck.harness.verdict import ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,27 +26,26 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved, write_case
-from mergecheck.harness.core.formatting import counted
-from mergecheck.harness.core.time_limit import TimeLimit
-from mergecheck.harness.engines import engine_name as name_of_engine
-from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.harness.engines.registry import engine_name as name_of_engine
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import case_text, origin_of
+from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, num_rows
+from mergecheck.harness.findings.shrink.shrinker import shrink as shrunk
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.session import open_engine, reference_for, rerun_on
-from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows
-from mergecheck.harness.shrink.shrinker import shrink as shrunk
-from mergecheck.harness.trust.case import require_harmless
+from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.verdict import EXIT_CODES, Expressions, Oracle, Verdict
+from mergecheck.harness.verdict import EXIT_CODES, ExitCode, Expressions, Oracle, Verdict
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     from mergecheck.harness.findings.corpus import SavedCase
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 _DEFAULTS = ShrinkLimits()
 

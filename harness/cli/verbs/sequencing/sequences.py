@@ -14,26 +14,26 @@ import click
 from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.sequencing.text import lines_of, result_json, show_result, show_totals
-from mergecheck.harness.core.output_files import create
+from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.engine import LivingEngine
-from mergecheck.harness.engines import engine_names
-from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.engines.registry import engine_names
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
-from mergecheck.harness.sequences.draw import sequences as drawn
-from mergecheck.harness.sequences.report import Ending
-from mergecheck.harness.sequences.run import run_sequence
-from mergecheck.harness.sequences.sequence_file import dump_sequence, parse_sequence
-from mergecheck.harness.sequences.totals import TotalsFormatError, read_totals, run_of, write_totals
-from mergecheck.harness.session import open_engine
-from mergecheck.harness.trust.case import require_harmless
-from mergecheck.reference.case.text_file import read_text
-from mergecheck.reference.errors import CaseFormatError
+from mergecheck.harness.lab.sequences.draw import sequences as drawn
+from mergecheck.harness.lab.sequences.report import Ending
+from mergecheck.harness.lab.sequences.run import run_sequence
+from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.lab.sequences.totals import TotalsFormatError, read_totals, run_of, write_totals
+from mergecheck.harness.processes.output_files import create
+from mergecheck.harness.search.session import open_engine
+from mergecheck.harness.verdict import ExitCode, UserInputError
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.text_file import read_text
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.sequences.report import SequenceReport
-    from mergecheck.harness.sequences.steps import Sequence
-    from mergecheck.harness.sequences.totals import Run
+    from mergecheck.harness.lab.sequences.report import SequenceReport
+    from mergecheck.harness.lab.sequences.steps import Sequence
+    from mergecheck.harness.lab.sequences.totals import Run
 
 DEFAULT_MAX_SEQUENCES = 50
 DEFAULT_STEPS = 5

@@ -6,17 +6,17 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.cli.output.terminal import show, show_wrapped
-from mergecheck.harness.core.formatting import counted
+from mergecheck.harness.lab.sequences.totals import added_up, turns_json
+from mergecheck.harness.lab.sequences.turns import Turns
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.sequences.totals import added_up, turns_json
-from mergecheck.harness.sequences.turns import Turns
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.sequences.report import SequenceReport
-    from mergecheck.harness.sequences.totals import Run
+    from mergecheck.harness.lab.sequences.report import SequenceReport
+    from mergecheck.harness.lab.sequences.totals import Run
 
 MAX_LINES = 12
 

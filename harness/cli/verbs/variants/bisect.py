@@ -7,13 +7,13 @@ import click
 from mergecheck.harness.cli.options import engine_option, json_option, known_deviations, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.variants.runs import exit_code, run_variants, variant_option
-from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.corpus import find_case_file
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.trust.case import require_harmless
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named
 from mergecheck.harness.variants.text import run_document
-from mergecheck.reference.case.case_file import load_cases
+from mergecheck.harness.verdict import ExitCode, UserInputError
+from mergecheck.model.case_file import load_cases
 
 
 @click.command()

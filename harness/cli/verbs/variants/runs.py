@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mergecheck.harness.cli.output.status_line import StatusLine
-from mergecheck.harness.core.interrupts import interrupts_kept
-from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
-from mergecheck.harness.coverage.case_space import CaseSpace
 from mergecheck.harness.engine import ConfigurableEngine
-from mergecheck.harness.engines import engines_with
+from mergecheck.harness.engines.registry import engines_with
 from mergecheck.harness.engines.spark_lines.plugins import given_plugin, known_plugin
-from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.oracles.engine_call import run_limited
+from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
+from mergecheck.harness.properties.case_space import CaseSpace
+from mergecheck.harness.search.session import WARM_UP, cases_for, open_engine, rerun_on
 from mergecheck.harness.search.stream import Drawn, Draws
-from mergecheck.harness.session import WARM_UP, cases_for, open_engine, rerun_on
 from mergecheck.harness.variants.axes.plugin_value import plugin_value
 from mergecheck.harness.variants.axes.variant import Variant, variant_named
 from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import LIMITS, VariantRun
 from mergecheck.harness.variants.with_plugin import with_plugin
-from mergecheck.harness.verdict import Verdict
+from mergecheck.harness.verdict import ExitCode, UserInputError, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,11 +32,11 @@ if TYPE_CHECKING:
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
     from mergecheck.harness.findings.store import FindingsDirectory
-    from mergecheck.harness.shrink.shrinker import ShrinkLimits
     from mergecheck.harness.variants.counts import Counts
     from mergecheck.harness.variants.finding import VariantFinding
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 variant_option = click.option(
     "--variant",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
+from mergecheck.harness.cli.html.variants import variants_page
 from mergecheck.harness.cli.options import (
     batch_option,
     deviation_options,
@@ -31,10 +32,8 @@ from mergecheck.harness.cli.verbs.variants.runs import (
     run_variants,
     variant_option,
 )
-from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.html_report.variants import variants_page
 from mergecheck.harness.variants.text import (
     COLUMNS,
     axis_values_json,
@@ -44,10 +43,11 @@ from mergecheck.harness.variants.text import (
     run_document,
     summary_lines,
 )
+from mergecheck.harness.verdict import ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from mergecheck.harness.variants.run import VariantRun
-    from mergecheck.reference.case.model import Case
+    from mergecheck.model.case import Case
 
 DEFAULT_MAX_CASES = 50
 

@@ -11,9 +11,9 @@ from mergecheck.harness.delta.tables.widened_columns import earlier_rows
 from mergecheck.harness.deviations.readings.rows import without
 from mergecheck.harness.deviations.readings.statements import constant_of
 from mergecheck.harness.deviations.readings.unread.leaves import TableNames, leaves
-from mergecheck.reference.case.layout import has_vector, physical_rows
-from mergecheck.reference.case.storage import Vectors
-from mergecheck.reference.outcome import Outcome
+from mergecheck.model.layout import has_vector, physical_rows
+from mergecheck.model.outcome import Outcome
+from mergecheck.model.storage import Vectors
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.deviations.readings.judged import Judged
     from mergecheck.harness.deviations.readings.unread.leaves import Leaf
-    from mergecheck.reference.case.storage import TargetLayout
+    from mergecheck.model.storage import TargetLayout
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import Schema
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.types.data_types import DOUBLE, FLOAT, StructType, quote
 from mergecheck.reference.syntax.statement import name_parts
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, StructType, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType, Field, Schema
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import DataType, Field, Schema
 
 
 @dataclass(frozen=True, slots=True)

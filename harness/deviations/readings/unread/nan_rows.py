@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
 from mergecheck.harness.deviations.readings.unread.leaves import TableNames, holds_float, leaves
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
-from mergecheck.reference.outcome import MergePath, Prediction
+from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.model.outcome import MergePath, Prediction
+from mergecheck.model.types.data_types import quote
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind
-from mergecheck.reference.types.data_types import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from dataclasses import replace
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.unread.leaves import holds_float, leaves
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
-from mergecheck.reference.outcome import Rejection
+from mergecheck.model.outcome import Rejection
 from mergecheck.reference.syntax.statement import Kind
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.reference.case.layout import has_vector
-from mergecheck.reference.outcome import Bound, MergePath, Prediction
+from mergecheck.model.layout import has_vector
+from mergecheck.model.outcome import Bound, MergePath, Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

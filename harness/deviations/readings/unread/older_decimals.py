@@ -22,17 +22,17 @@ from mergecheck.harness.deviations.readings.unread.comparisons import (
     without_rows,
 )
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.case.storage import StringType
-from mergecheck.reference.outcome import MergePath, Prediction, Rejection
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import MergePath, Prediction, Rejection
+from mergecheck.model.storage import StringType
+from mergecheck.model.types.data_types import DecimalType
 from mergecheck.reference.syntax.statement import Kind
-from mergecheck.reference.types.data_types import DecimalType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from decimal import Decimal
 
-    from mergecheck.reference.case.model import Target
+    from mergecheck.model.case import Target
     from mergecheck.reference.syntax.statement import Statement
 
 _FAILED_READ = "FAILED_READ_FILE.NO_HINT"

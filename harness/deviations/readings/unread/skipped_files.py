@@ -15,10 +15,10 @@ from mergecheck.harness.deviations.readings.unread.comparisons import (
     old_files,
     without_rows,
 )
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.case.storage import Statistics
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.storage import Statistics
+from mergecheck.model.types.data_types import FLOAT, Field
 from mergecheck.reference.syntax.statement import Kind
-from mergecheck.reference.types.data_types import FLOAT, Field
 
 
 def _bounds_of_floats(now: Judged) -> Judged | None:

@@ -23,18 +23,18 @@ from mergecheck.harness.deviations.readings.unread.comparisons import (
 )
 from mergecheck.harness.deviations.readings.unread.leaves import holds_float, leaves
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
-from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.outcome import MergePath, Prediction
+from mergecheck.model.layout import physical_rows
+from mergecheck.model.outcome import MergePath, Prediction
+from mergecheck.model.types.data_types import INTEGER_BITS
 from mergecheck.reference.syntax.statement import Kind
-from mergecheck.reference.types.data_types import INTEGER_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mergecheck.harness.deviations.readings.unread.comparisons import Comparison
-    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.model.case import Row, Value
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import Schema
 
 _OPPOSITE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.NEQ: exp.EQ,

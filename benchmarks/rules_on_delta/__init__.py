@@ -1,9 +1,0 @@
-"""Try on Delta Lake the rules that no case can say, and print rule by rule what it did.
-
-Run it with
-
-    python -m benchmarks.rules_on_delta
-    python -m benchmarks.rules_on_delta --rule R-450 --rule R-715
-
-A rule that Delta Lake does not follow is marked, with what it did instead; then the exit code is 1.
-"""

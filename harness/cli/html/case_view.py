@@ -1,0 +1,250 @@
+"""One checked case for an HTML report: what went in, both answers beside each other, why, and how to see it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.cli.html.comparison import DIFFERS, Rows, input_tables, one_side, side_by_side
+from mergecheck.harness.cli.html.page import CaseView, Cell, Column, Difference, Fact, Table, Tone
+from mergecheck.harness.explanation.text import MAX_READINGS, why_lines
+from mergecheck.harness.report.mismatch import check_name, mismatch_texts, reproduce_lines, verdict_word
+from mergecheck.harness.report.render import settings_lines, statement_lines
+from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.formatting import counted
+from mergecheck.model.outcome import Bound, Outcome, Prediction, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from mergecheck.harness.findings.store import Finding
+    from mergecheck.harness.verdict import CaseReport
+
+    Answer = Outcome | Prediction | Rejection | Unsupported | None
+
+TONES = {
+    Verdict.AGREE: Tone.GOOD,
+    Verdict.BOTH_REJECTED: Tone.GOOD,
+    Verdict.MISMATCH: Tone.BAD,
+    Verdict.JUDGED_IN_PART: Tone.WARN,
+    Verdict.UNSUPPORTED: Tone.WARN,
+    Verdict.ENGINE_ERROR: Tone.WARN,
+}
+_WIDTH = 1_000  # the page breaks lines where it has to
+
+
+def case_view(
+    report: CaseReport,
+    *,
+    where: Path | str | None,
+    readings: Sequence[str] = (),
+    title: str = "",
+    facts: Sequence[Fact] = (),
+    commands: Sequence[Fact] | None = None,
+) -> CaseView:
+    """Show one case.
+
+    Args:
+        report: the check of the case.
+        where: the case file, or the id under which it is kept; None if there is none.
+        readings: what the engine's result implies.
+        title: what the case shows; without one, the observables that differ.
+        facts: how it was found.
+        commands: how to see it again, if not as any saved case.
+    """
+    checks = ", ".join(dict.fromkeys(check_name(mismatch.check) for mismatch in report.mismatches))
+    is_evaluated = not isinstance(report.reference.answer, Unsupported)
+    more = (f"... {counted(len(readings) - MAX_READINGS, 'more reading')}",) if len(readings) > MAX_READINGS else ()
+    return CaseView(
+        id=report.case.id,
+        engine=f"{report.engine} {report.engine_version}".rstrip(),
+        tone=Tone.WARN if report.deviations else TONES[report.verdict],
+        word=verdict_word(report),
+        title=title or checks or report.reason,
+        facts=tuple(facts),
+        differences=tuple(
+            Difference(check=check_name(mismatch.check), lines=mismatch_texts(mismatch))
+            for mismatch in report.mismatches
+        ),
+        inputs=input_tables(report.case),
+        settings=tuple(settings_lines(report.case)),
+        statement=tuple(statement_lines(report.case.sql)),
+        answers=tuple(_answers(report)),
+        readings=(*readings[:MAX_READINGS], *more),
+        why=tuple(why_lines(report.case, report.reference, width=_WIDTH)) if is_evaluated else (),
+        remarks=tuple(_remarks(report)),
+        commands=tuple(_commands(report, where) if commands is None else commands),
+    )
+
+
+def finding_view(finding: Finding, *, where: Path, num_cases: int) -> CaseView:
+    """Show a finding of a search.
+
+    Args:
+        finding: the finding.
+        where: its file.
+        num_cases: how many cases of the run showed it.
+    """
+    cut = ", cut short by its limit" if finding.cut_short else ""
+    facts = (
+        Fact(name="Fingerprint", text=str(finding.fingerprint)),
+        Fact(
+            name="Found",
+            text=f"after {counted(finding.num_cases, 'case')} of seed {finding.seed}; in {num_cases} of the cases",
+        ),
+        Fact(name="Shrunk", text=f"in {counted(finding.num_runs, 'run')}, {finding.seconds:.0f} s{cut}"),
+        Fact(name="Saved to", text=str(where), is_code=True),
+    )
+    return case_view(finding.report, where=where, readings=finding.readings, facts=facts)
+
+
+def _commands(report: CaseReport, where: Path | str | None) -> list[Fact]:
+    parts = [] if where is None else [line.partition(":") for line in reproduce_lines(report, str(where))]
+    return [Fact(name=name, text=command.strip(), is_code=True) for name, _, command in parts]
+
+
+def _remarks(report: CaseReport) -> Iterator[str]:
+    if report.reason:
+        yield report.reason
+    for check in report.unsupported_checks:
+        reason = report.unsupported_reasons.get(check.value, "")
+        yield f"not checked: {check_name(check)}" + (f" ({reason})" if reason else "")
+    if report.unsupported_metrics:
+        yield f"metrics not compared: {', '.join(report.unsupported_metrics)}"
+    if report.unknown_columns:
+        yield f"values that nobody can know, judged by their form: {', '.join(report.unknown_columns)}"
+    if report.reference.asked:
+        yield f"values from Spark: {'; '.join(' '.join(text.split()) for text in report.reference.asked)}"
+    if report.reference.alternative is not None:
+        yield "the reference allows another answer too; the one shown is the first"
+
+
+def _answers(report: CaseReport) -> Iterator[Table]:
+    wanted, found = report.reference.answer, report.result
+    yield from _both("Rows after the merge", _rows(wanted, "Reference"), _rows(found, "Engine"))
+    expect = report.case.expect
+    if expect is not None and expect.rows is not None and isinstance(found, Outcome):
+        side = Rows("Case's expectation", expect.rows, expect.schema or found.schema)
+        yield side_by_side(
+            "Rows after the merge, as the case expects them", side, Rows("Engine", found.rows, found.schema)
+        )
+    yield from _both("Change data feed", _feed(wanted, "Reference"), _feed(found, "Engine"))
+    yield _outcomes(report)
+
+
+def _both(caption: str, wanted: Rows | None, found: Rows | None) -> Iterator[Table]:
+    if wanted is not None and found is not None:
+        yield side_by_side(caption, wanted, found)
+    else:
+        for side in (wanted, found):
+            if side is not None:
+                yield one_side(f"{caption}: {side.owner.lower()} only", side)
+
+
+def _rows(answer: Answer, owner: str) -> Rows | None:
+    return Rows(owner, answer.rows, answer.schema) if isinstance(answer, Outcome | Prediction) else None
+
+
+def _feed(answer: Answer, owner: str) -> Rows | None:
+    if not isinstance(answer, Outcome | Prediction) or answer.cdf is None:
+        return None
+    return Rows(owner, answer.cdf, change_schema(answer.schema))
+
+
+def _outcomes(report: CaseReport) -> Table:
+    """Put what both sides say apart from rows beside each other: end, columns, commit, path, metrics."""
+    wanted, found = report.reference.answer, report.result
+    differing = {mismatch.check for mismatch in report.mismatches}
+    num_rows = (_num_rows(wanted), _num_rows(found))
+    kinds = {mismatch.kind for mismatch in report.mismatches if mismatch.check is Check.METRICS}
+    lines = [
+        ("Merge", _end(wanted), _end(found), Check.ERROR in differing),
+        ("Rows", *num_rows, num_rows[0] != num_rows[1] and Check.ROWS in differing),
+        ("Columns", _schema(wanted), _schema(found), Check.SCHEMA in differing),
+        ("Commit", _committed(wanted), _committed(found), Check.COMMIT in differing),
+        ("Path", _path(wanted), _path(found), Check.PATH in differing),
+        ("Row returned", _returned(wanted), _returned(found), Check.RESULT in differing),
+    ]
+    names = sorted({*_metrics(wanted), *_metrics(found)})
+    num_left_out = 0
+    for name in names:
+        left, right = _metric(wanted, name), _metric(found, name)
+        if name not in kinds and (not left.isdigit() or (left == "0" and right in ("0", ""))):
+            num_left_out += 1
+        else:
+            lines.append((name, left, right, name in kinds))
+    return Table(
+        caption="Outcome and metrics",
+        columns=(Column(name="Observable"), Column(name="Reference"), Column(name="Engine")),
+        rows=tuple(
+            _line(name, left or _absent(wanted), right or _absent(found), differs)
+            for name, left, right, differs in lines
+            if left or right
+        ),
+        is_data=True,
+        foot=f"{num_left_out} more metrics are 0 on both sides, or within their bounds" if num_left_out else "",
+    )
+
+
+def _line(name: str, left: str, right: str, differs: bool) -> tuple[Cell, ...]:  # noqa: FBT001 - a column of the table
+    glyph, note = (DIFFERS, "differs") if differs else ("", "")
+    return (
+        Cell(text=name),
+        *(Cell(text=text, glyph=glyph, note=note, is_marked=differs) for text in (left, right)),
+    )
+
+
+def _absent(answer: Answer) -> str:
+    """Say why a side has no value: a merge that succeeds may report it, another one has none."""
+    return "not reported" if isinstance(answer, Outcome | Prediction) else "-"
+
+
+def _end(answer: Answer) -> str:
+    if answer is None:
+        return "no answer"
+    if isinstance(answer, Unsupported):
+        return f"unsupported: {answer.reason}"
+    if isinstance(answer, Rejection):
+        classes = " or ".join([answer.error_class, *sorted(answer.other_classes)])
+        return f"rejected: {classes}. {' '.join(answer.message.split())}"
+    return "succeeds"
+
+
+def _num_rows(answer: Answer) -> str:
+    return f"{len(answer.rows):,}" if isinstance(answer, Outcome | Prediction) else ""
+
+
+def _schema(answer: Answer) -> str:
+    return answer.schema.ddl() if isinstance(answer, Outcome | Prediction) else ""
+
+
+def _committed(answer: Answer) -> str:
+    if not isinstance(answer, Outcome | Prediction) or answer.committed is None:
+        return ""
+    return "a new version" if answer.committed else "nothing to commit"
+
+
+def _path(answer: Answer) -> str:
+    return answer.path.value if isinstance(answer, Outcome | Prediction) and answer.path is not None else ""
+
+
+def _returned(answer: Answer) -> str:
+    if not isinstance(answer, Outcome | Prediction) or answer.result_row is None:
+        return ""
+    return ", ".join(f"{name} {value}" for name, value in answer.result_row.items())
+
+
+def _metrics(answer: Answer) -> tuple[str, ...]:
+    return tuple(answer.metrics) if isinstance(answer, Outcome | Prediction) else ()
+
+
+def _metric(answer: Answer, name: str) -> str:
+    if not isinstance(answer, Outcome | Prediction) or name not in answer.metrics:
+        return ""
+    value = answer.metrics[name]
+    if not isinstance(value, Bound):
+        return str(value)
+    if value.exact:
+        return str(value.low)
+    return f"{value.low} or more" if value.high is None else f"{value.low} to {value.high}"

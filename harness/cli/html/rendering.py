@@ -1,0 +1,60 @@
+"""A page as HTML: Jinja2 fills the templates, escapes every text and makes control characters visible."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.metadata
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from mergecheck.harness.report.render import printable
+
+if TYPE_CHECKING:
+    from mergecheck.harness.cli.html.page import Page, SectionedPage
+
+MAX_TEXT = 1_000
+"""Characters of one text; of a longer one, both ends are shown."""
+
+_ENDS = 200
+
+
+def page_html(page: Page | SectionedPage, *, made: dt.datetime | None = None) -> str:
+    """Write a page as one HTML document that refers to nothing outside itself.
+
+    Args:
+        page: what it shows.
+        made: the time that it names; now if left out.
+    """
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415 - loads slowly, and few runs need it
+
+    environment = Environment(
+        loader=FunctionLoader(_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made = made or dt.datetime.now(dt.UTC)
+    return environment.get_template("page.html.j2").render(
+        page=page,
+        css=Markup(_template("style.css")),  # noqa: S704 - a file of this package
+        version=importlib.metadata.version("mergecheck"),
+        made=made.strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def visible(value: object) -> object:
+    """Make a text fit for a page: control characters as escapes, and without the middle if it is very long."""
+    if isinstance(value, Markup):  # what a macro has drawn
+        return value
+    text = printable(str(value))
+    if len(text) <= MAX_TEXT:
+        return text
+    return f"{text[:_ENDS]} … {len(text) - 2 * _ENDS:,} characters … {text[-_ENDS:]}"
+
+
+def _template(name: str) -> str:
+    return (resources.files(__package__) / "templates" / name).read_text(encoding="utf-8")

@@ -1,1 +1,0 @@
-"""Values and text that every other room uses."""

@@ -1,0 +1,168 @@
+"""Engines by name: those of installed packages, and any class given as ``package.module:Class``."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.configuration.extras import extras, missing_extra
+from mergecheck.harness.configuration.similar_names import did_you_mean
+from mergecheck.harness.engine import Capabilities, Diagnosis, Engine, wrong_capability
+from mergecheck.harness.processes.engine_folder import search_engine_folder
+from mergecheck.harness.verdict import EngineDownError, MergecheckError, MissingExtraError, UserInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+GROUP = "mergecheck.engines"
+DEFAULT_ENGINE = "pyspark"
+_MEMBERS = ("name", "version", "capabilities", "run", "close")
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return the names of the engines that installed packages bring along."""
+    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+
+
+def engine_name(engine: Engine) -> str:
+    """Return the name that starts an engine: its registered one, or ``package.module:Class``."""
+    path = f"{type(engine).__module__}:{type(engine).__qualname__}"
+    return next((entry.name for entry in entry_points(group=GROUP) if entry.value == path), path)
+
+
+def engines_with(member: str) -> tuple[str, ...]:
+    """Return the names of those whose class has a member that not every engine has."""
+    return tuple(sorted(entry.name for entry in entry_points(group=GROUP) if _has(entry, member)))
+
+
+def load_engine(name: str) -> Engine:
+    """Start an engine by its registered name or as ``package.module:Class``; ``@VERSION`` after it picks a release.
+
+    Args:
+        name: ``duckdb``, ``delta-rs@0.25.5``, ``my_package.engine:MyEngine``. Who starts it calls ``close``.
+
+    Raises:
+        UserInputError: if the name says no engine, or the class is none.
+        MissingExtraError: if it needs packages that are not installed; the message has the command.
+        EngineDownError: if the engine itself does not start.
+    """
+    plain, at, version = name.partition("@")
+    make = _class_named(plain)
+    if at:
+        make = _at_version(make, plain, version)
+    if not callable(make):
+        raise UserInputError(
+            f"engine {name!r} is a {type(make).__name__}; give a class or a function without arguments"
+        )
+    engine = make()
+    missing = [member for member in _MEMBERS if not hasattr(engine, member)]
+    if missing or not isinstance(engine, Engine):
+        raise UserInputError(
+            f"engine {name!r} is no engine: {type(engine).__name__} lacks {', '.join(missing)}. "
+            "An engine has the members of mergecheck.harness.engine.Engine."
+        )
+    for member, kind in (("name", str), ("version", str), ("capabilities", Capabilities)):
+        value = getattr(engine, member)
+        if type(value) is not kind:
+            given = f"its {member} is of type {type(value).__qualname__}, and must be of {kind.__name__}"
+            raise EngineDownError(f"engine {name!r} cannot be used: {given}")
+    if not (engine.name + engine.version).isprintable():
+        raise EngineDownError(f"engine {name!r} cannot be used: its name or version has control characters")
+    if (wrong := wrong_capability(engine.capabilities)) is not None:
+        raise EngineDownError(f"engine {name!r} cannot be used: capabilities.{wrong}")
+    _keep_own_name(engine, name)
+    return engine
+
+
+def _keep_own_name(engine: Engine, given: str) -> None:
+    """Call an engine by what the user gave if its name is that of a registered engine, which it is not.
+
+    A subclass or a wrapper takes over the name of what it is made of, and with it known deviations that may not be its
+    own; ``Capabilities.deviations_of`` declares them.
+
+    Raises:
+        UserInputError: the name cannot be changed.
+    """
+    owners = [entry for entry in entry_points(group=GROUP) if entry.name == engine.name]
+    if not owners or type(engine).__module__.partition(".")[0] in {entry.module.partition(".")[0] for entry in owners}:
+        return
+    try:
+        engine.name = given
+    except AttributeError as error:
+        raise UserInputError(
+            f"engine {given!r} calls itself {engine.name!r}, which is the name of a registered engine. "
+            "Give it another; Capabilities.deviations_of declares a release whose known deviations it has"
+        ) from error
+
+
+def diagnose_engine(name: str) -> tuple[Diagnosis, ...]:
+    """Say what an engine needs on this machine; nothing if its class does not tell (``DiagnosingEngine``).
+
+    Raises:
+        UserInputError: if the name says no engine, or no release of it.
+    """
+    plain, _, version = name.partition("@")
+    tell = getattr(_class_named(plain), "diagnose", None)
+    found: tuple[Diagnosis, ...] = tell(version or None) if callable(tell) else ()
+    return found
+
+
+def _class_named(name: str) -> Callable[[], object]:
+    return _from_path(name) if ":" in name else _from_entry_point(name)
+
+
+def _at_version(make: object, name: str, version: str) -> Callable[[], object]:
+    """Ask an engine's class for another release than the installed one.
+
+    Raises:
+        UserInputError: if the engine runs one release only, or no version is given.
+    """
+    choose = getattr(make, "at_version", None)
+    if not version:
+        raise UserInputError(f"no version after {name}@: give a released one, such as {name}@1.2.3, or leave @ out")
+    if not callable(choose):
+        able = ", ".join(engines_with("at_version")) or "none"
+        raise UserInputError(f"engine {name!r} runs the installed version only; others run: {able}")
+    return lambda: choose(version)
+
+
+def _has(entry: EntryPoint, member: str) -> bool:
+    try:
+        return hasattr(entry.load(), member)
+    except (ImportError, AttributeError):
+        return False
+
+
+def _from_entry_point(name: str) -> Callable[[], object]:
+    found = [entry for entry in entry_points(group=GROUP) if entry.name == name]
+    if not found:
+        names = engine_names()
+        told = f"unknown engine {name!r}. {did_you_mean(name, names)}".rstrip()
+        raise UserInputError(
+            f"{told} Installed: {', '.join(names) or 'none'}. Any other class can be given as package.module:Class."
+        )
+    return _load(found[0], name)
+
+
+def _from_path(name: str) -> Callable[[], object]:
+    search_engine_folder()
+    importlib.invalidate_caches()
+    return _load(EntryPoint(name=name, value=name, group=GROUP), name)
+
+
+def _load(entry: EntryPoint, name: str) -> Callable[[], object]:
+    try:
+        loaded: Callable[[], object] = entry.load()
+    except MergecheckError:
+        raise
+    except Exception as error:
+        missing = missing_extra(error, f"engine {name!r}", extra=name if name in extras() else None)
+        if missing is not None:
+            raise MissingExtraError(f"{missing}\nThe engine duckdb needs no extra: --engine duckdb") from error
+        raise UserInputError(
+            f"engine {name!r} cannot be loaded: {type(error).__name__}: {error}. "
+            "Give an installed name or package.module:Class, importable from this folder."
+        ) from error
+    return loaded

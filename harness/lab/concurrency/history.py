@@ -1,0 +1,102 @@
+"""A history: what every writer did at which point, how it ended, and what the table held at each version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.delta.change_feed import change_rows
+from mergecheck.harness.delta.read import newest_version, table_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.harness.delta.read import TableState
+    from mergecheck.model.case import Row
+
+
+class EndingKind(Enum):
+    """How a writer ended."""
+
+    COMMITTED = "committed"
+    NOTHING = "had nothing to commit"
+    CONFLICT = "lost against another commit"
+    REJECTED = "was rejected"
+    KILLED = "was killed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a writer ended.
+
+    Attributes:
+        version: the version that it says it has committed.
+        error: class of its error.
+        row: affected, updated, deleted and inserted rows, if it says them (R-110).
+        read: the version that it read.
+        newest: the newest version when it ended.
+    """
+
+    kind: EndingKind
+    version: int | None = None
+    error: str = ""
+    row: Mapping[str, int] | None = None
+    read: int = 0
+    newest: int = 0
+
+    def said(self) -> str:
+        """Say it in a few words."""
+        if self.kind is EndingKind.COMMITTED:
+            return f"committed version {self.version}"
+        return f"{self.kind.value} ({self.error})" if self.error else self.kind.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What came of some writers that started together.
+
+    Attributes:
+        events: what happened, in this order; empty if nobody decided the order.
+        endings: by name of the writer.
+        states: the table at each version, from the version at the start on.
+        changes: the change rows of each later version whose table records them.
+    """
+
+    events: tuple[str, ...] = ()
+    endings: Mapping[str, Ending]
+    states: tuple[TableState, ...]
+    changes: Mapping[int, tuple[Row, ...]] = field(default_factory=dict)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Who has committed, in the order of the versions."""
+        found = [(e.version, name) for name, e in self.endings.items() if e.version is not None]
+        return tuple(name for _, name in sorted(found))
+
+    def state(self, version: int) -> TableState:
+        """Return the table at a version."""
+        return self.states[version - self.states[0].version]
+
+
+@dataclass(slots=True)
+class Diary:
+    """Takes down what happens."""
+
+    events: list[str] = field(default_factory=list)
+
+    def note(self, name: str, text: str) -> None:
+        """Note what a writer does."""
+        self.events.append(f"{name} {text}")
+
+
+def read_history(path: Path, since: int, endings: Mapping[str, Ending], *, events: tuple[str, ...] = ()) -> History:
+    """Read what writers left: the table at the version at which they started, and at all that follow it."""
+    states = tuple(table_at(path, number) for number in range(since, newest_version(path) + 1))
+    changes = {
+        state.version: change_rows(path, version=state.version, state=state)
+        for state in states[1:]
+        if state.change_data_feed
+    }
+    return History(events=events, endings=endings, states=states, changes=changes)

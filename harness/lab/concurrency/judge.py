@@ -1,0 +1,199 @@
+"""Holds a history against the specification: a serial order that gives it, and the conflicts of R-750."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.lab.concurrency.history import EndingKind
+from mergecheck.harness.lab.concurrency.scenario import Isolation
+from mergecheck.harness.lab.concurrency.serial import after, after_all
+from mergecheck.model.case_file import change_schema
+from mergecheck.model.formatting import row_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mergecheck.harness.delta.read import TableState
+    from mergecheck.harness.lab.concurrency.history import Ending, History
+    from mergecheck.harness.lab.concurrency.scenario import Writer
+    from mergecheck.harness.lab.concurrency.serial import After
+    from mergecheck.model.case import Row, Target
+    from mergecheck.model.types.data_types import Schema
+    from mergecheck.reference import MergeReference
+
+    Conflicts = Mapping[tuple[str, str], str]
+    """As in ``Scenario.conflicts``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A serial order of the writers that committed; ``difference`` is empty if it gives the history."""
+
+    order: tuple[str, ...]
+    difference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is wrong with a history, if anything; ``tried`` are all serial orders, that of the log first."""
+
+    problems: tuple[str, ...]
+    tried: tuple[Tried, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """Judges histories of writers that started together on one table.
+
+    Attributes:
+        target: the table as it was.
+        conflicts: who conflicts with whom; None if that is not known, so that any writer may lose against any other.
+        commits_by_rule: a merge that changes no row makes a version if R-731 and R-732 say so; otherwise it may do so.
+    """
+
+    target: Target
+    writers: tuple[Writer, ...]
+    reference: MergeReference
+    isolation: Isolation = Isolation.SERIALIZABLE
+    conflicts: Conflicts | None = None
+    commits_by_rule: bool = True
+
+    def judge(self, history: History) -> Verdict:
+        """Say what is wrong with a history."""
+        problems = [*_wrong_versions(history), *self._wrong_conflicts(history)]
+        tried = self._tried_orders(history)
+        allowed = tried if self.isolation is Isolation.WRITE_SERIALIZABLE else tried[:1]
+        if all(one.difference for one in allowed):
+            which = "order" if len(allowed) > 1 else "order of the log"
+            problems.append(f"the history equals no serial {which} ({self.isolation.value})")
+        return Verdict(problems=tuple(problems), tried=tuple(tried) if problems else ())
+
+    def _tried_orders(self, history: History) -> list[Tried]:
+        """Try the order of the log, and all others if it does not give the history."""
+        first = self._tried(history, history.order, by_version=True)
+        if not first.difference:
+            return [first]
+        others = (order for order in itertools.permutations(history.order) if order != history.order)
+        return [first, *(self._tried(history, order, by_version=False) for order in others)]
+
+    def _tried(self, history: History, order: Sequence[str], *, by_version: bool) -> Tried:
+        """Compare a history with a serial order: after each version, or only at the end."""
+        left = after_all(self.target, [self._writer(name) for name in order], self.reference)
+        problems = itertools.chain(
+            self._wrong_answers(history, order, left),
+            self._wrong_tables(history, order, left, by_version=by_version),
+            self._wrong_observers(history, left, by_version=by_version),
+        )
+        return Tried(tuple(order), next(problems, ""))
+
+    def _wrong_answers(self, history: History, order: Sequence[str], left: Sequence[After]) -> Iterator[str]:
+        """Find writers that committed what they could not, or that say they changed other rows."""
+        for name, then in zip(order, left, strict=True):
+            ending = history.endings[name]
+            if then.rejection is not None or (then.commits is False and self.commits_by_rule):
+                why = "has nothing to do" if then.rejection is None else f"fails ({then.rejection.error_class})"
+                yield f"{name} {why} there"
+            elif ending.row is not None and then.row is not None and dict(ending.row) != dict(then.row):
+                yield f"{name} says {_counts(ending.row)}, but there it is {_counts(then.row)}"
+
+    def _wrong_tables(
+        self, history: History, order: Sequence[str], left: Sequence[After], *, by_version: bool
+    ) -> Iterator[str]:
+        """Find versions that hold other rows, or have other change rows; the last one only unless ``by_version``."""
+        if not by_version:
+            wanted = left[-1].target if left else self.target
+            yield from _different_rows("the table", wanted.rows, wanted.schema, history.states[-1])
+            return
+        yield from _different_rows("the table", self.target.rows, self.target.schema, history.states[0])
+        for name, then in zip(order, left, strict=True):
+            version = history.endings[name].version
+            if version is None or version > history.states[-1].version:
+                continue
+            state = history.state(version)
+            yield from _different_rows(f"version {version}", then.target.rows, then.target.schema, state)
+            if then.changes is not None and (found := history.changes.get(version)) is not None:
+                schema = change_schema(then.target.schema)
+                if not same_rows(then.changes, found, schema):
+                    yield _shown(f"the changes of version {version}", then.changes, found, schema, schema)
+
+    def _wrong_observers(self, history: History, left: Sequence[After], *, by_version: bool) -> Iterator[str]:
+        """Find writers that left the table alone, but do something else at every version that they can have seen."""
+        tables = [self.target, *(then.target for then in left)]
+        start = history.states[0].version
+        for name, ending in history.endings.items():
+            if ending.kind not in (EndingKind.NOTHING, EndingKind.REJECTED):
+                continue
+            seen = tables[ending.read - start : ending.newest - start + 1] if by_version else tables
+            if not any(self._answers_so(name, ending, table) for table in seen):
+                yield f"{name} {ending.said()}, which it does at no version from {ending.read} to {ending.newest}"
+
+    def _answers_so(self, name: str, ending: Ending, table: Target) -> bool:
+        then = after(table, self._writer(name), self.reference)
+        if ending.kind is EndingKind.NOTHING:
+            may_skip = then.commits is not True or not (self.commits_by_rule or then.changes_rows)
+            return then.rejection is None and may_skip
+        return then.rejection is not None and ending.error in {
+            then.rejection.error_class,
+            *then.rejection.other_classes,
+        }
+
+    def _wrong_conflicts(self, history: History) -> Iterator[str]:
+        """Compare who lost with R-750: the first commit since the version that was read decides."""
+        for name, ending in history.endings.items():
+            if ending.kind not in (EndingKind.COMMITTED, EndingKind.CONFLICT):
+                continue
+            if self.conflicts is None:
+                if ending.kind is EndingKind.CONFLICT and ending.newest == ending.read:
+                    yield f"{name} {ending.said()}, but nobody has committed since version {ending.read}"
+                continue
+            wanted = next((error for error in self._lost_against(history, name, ending)), "")
+            if wanted != ending.error:
+                yield f"{name} {ending.said()}, but R-750 says {wanted or 'that nothing is in its way'}"
+
+    def _lost_against(self, history: History, name: str, ending: Ending) -> Iterator[str]:
+        last = ending.newest if ending.version is None else ending.version - 1
+        for winner in history.order:
+            version = history.endings[winner].version
+            if winner != name and version is not None and ending.read < version <= last:
+                error = (self.conflicts or {}).get((name, winner))
+                if error is not None:
+                    yield error
+
+    def _writer(self, name: str) -> Writer:
+        return next(writer for writer in self.writers if writer.name == name)
+
+
+def _wrong_versions(history: History) -> Iterator[str]:
+    """Find versions that several writers, or none of them, say they have committed."""
+    claims = [ending.version for ending in history.endings.values() if ending.version is not None]
+    versions = [state.version for state in history.states[1:]]
+    for name, ending in history.endings.items():
+        if ending.version is not None and ending.kind is not EndingKind.COMMITTED:
+            yield f"{name} {ending.said()}, but version {ending.version} is its"
+    for version in sorted({*claims, *versions}):
+        count = claims.count(version)
+        if version not in versions:
+            yield f"version {version} was committed, but is not there"
+        elif count != 1:
+            yield f"{count or 'no'} writers say that they committed version {version}"
+
+
+def _different_rows(what: str, rows: Sequence[Row], schema: Schema, found: TableState) -> Iterator[str]:
+    if schema.names != found.schema.names or not same_rows(rows, found.rows, schema):
+        yield _shown(what, rows, found.rows, schema, found.schema)
+
+
+def _shown(what: str, wanted: Sequence[Row], found: Sequence[Row], schema: Schema, found_schema: Schema) -> str:
+    return f"{what} would hold {rows_said(wanted, schema)}, but holds {rows_said(found, found_schema)}"
+
+
+def rows_said(rows: Sequence[Row], schema: Schema) -> str:
+    """Write rows in one line, in the order of their texts."""
+    return ", ".join(sorted(row_text(row, schema) for row in rows)) or "no row"
+
+
+def _counts(row: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {count}" for name, count in row.items())

@@ -1,0 +1,91 @@
+"""A scenario: a small table, its writers, and which of them conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+from deltalake import DeltaTable, TableFeatures
+
+from mergecheck.harness.lab.sequences.maintenance import write_by_delta_rs
+from mergecheck.harness.lab.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.model.case import Target
+    from mergecheck.model.types.data_types import Schema
+
+
+class Isolation(Enum):
+    """Which serial order a history must equal (R-751).
+
+    The page "Isolation levels" of the documentation of Delta Lake defines both. Under the first the order is that of
+    the versions in the log; under the second it may be another one.
+    """
+
+    SERIALIZABLE = "Serializable"
+    WRITE_SERIALIZABLE = "WriteSerializable"
+
+
+@dataclass(frozen=True, slots=True)
+class SetProperty:
+    """A table property set by delta-rs: a change of metadata."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddFeature:
+    """A table feature added by delta-rs: a change of the protocol."""
+
+    feature: TableFeatures
+
+
+Action: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn | SetProperty | AddFeature
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Somebody who writes the table once."""
+
+    name: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Writers that start together on one table.
+
+    Attributes:
+        conflicts: by loser and winner, the error of R-750 with which the loser ends if the winner has committed since
+            the version that the loser read; a pair that is not there does not conflict.
+    """
+
+    name: str
+    summary: str
+    target: Target
+    writers: tuple[Writer, ...]
+    conflicts: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+def do_other(action: Action, path: Path, schema: Schema) -> None:
+    """Do what is no merge, by delta-rs, on the newest version of a table; see ``write_by_delta_rs``."""
+    if isinstance(action, SetProperty):
+        DeltaTable(path).alter.set_table_properties({action.name: action.value})
+    elif isinstance(action, AddFeature):
+        DeltaTable(path).alter.add_feature(action.feature, allow_protocol_versions_increase=True)
+    elif not isinstance(action, Merge):
+        write_by_delta_rs(action, path, schema)
+
+
+def said(action: Action) -> str:
+    """Say in one line what a writer does."""
+    if isinstance(action, Merge):
+        rows = "" if not action.source.rows else f"  -- source: {', '.join(map(str, action.source.rows))}"
+        conf = "".join(f"  -- SET {name} = {value}" for name, value in action.conf.items())
+        return f"{action.sql}{rows}{conf}"
+    return f"delta-rs: {action}"

@@ -1,0 +1,119 @@
+"""What an enumeration says: lines for a person, and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.harness.lab.concurrency.history import EndingKind  # noqa: TC001 - dataclass fields are read at run time by tools
+from mergecheck.harness.lab.concurrency.judge import rows_said
+from mergecheck.harness.lab.concurrency.scenario import said
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.harness.lab.concurrency.enumerate import Interleaving
+    from mergecheck.harness.lab.concurrency.history import History
+    from mergecheck.harness.lab.concurrency.judge import Verdict
+    from mergecheck.harness.lab.concurrency.scenario import Scenario, Writer
+
+MAX_FINDINGS = 3  # of one scenario that are shown
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts the interleavings of one scenario, and keeps those with something wrong.
+
+    Attributes:
+        outcomes: how often the writers ended so and left the table so.
+        endings: how writers ended, over all interleavings.
+    """
+
+    scenario: Scenario
+    outcomes: Counter[str] = field(default_factory=Counter)
+    endings: Counter[EndingKind] = field(default_factory=Counter)
+    findings: list[Interleaving] = field(default_factory=list)
+
+    @property
+    def num_interleavings(self) -> int:
+        """How many were run."""
+        return self.outcomes.total()
+
+    def add(self, one: Interleaving) -> None:
+        """Count one."""
+        self.outcomes[_outcome(one.history)] += 1
+        self.endings.update(ending.kind for ending in one.history.endings.values())
+        if one.verdict.problems:
+            self.findings.append(one)
+
+    def line(self) -> str:
+        """Say it in one line."""
+        wrong = f"{len(self.findings)} findings" if self.findings else "agree"
+        return (
+            f"{self.scenario.name:<22} {self.num_interleavings:>4} interleavings, {len(self.outcomes):>3} histories  "
+            f"{wrong}"
+        )
+
+
+def summary_line(tallies: Sequence[Tally]) -> str:
+    """Count over all scenarios."""
+    endings: Counter[EndingKind] = sum((tally.endings for tally in tallies), Counter())
+    counted = ", ".join(f"{count} {kind.value}" for kind, count in endings.most_common())
+    return (
+        f"{len(tallies)} scenarios, {sum(t.num_interleavings for t in tallies)} interleavings, "
+        f"{sum(len(t.outcomes) for t in tallies)} histories, {sum(len(t.findings) for t in tallies)} findings\n"
+        f"writers: {counted}"
+    )
+
+
+def finding_lines(one: Interleaving) -> list[str]:
+    """Show a finding: the writers, the interleaving, the table at the end and the serial orders tried."""
+    head = f"MISMATCH  {one.scenario.name}: {one.scenario.summary}"
+    return [head, *history_lines(one.scenario.writers, one.history, one.verdict)]
+
+
+def history_lines(writers: Sequence[Writer], history: History, verdict: Verdict) -> list[str]:
+    """Show a history with which something is wrong."""
+    last = history.states[-1]
+    tried = [f"{', '.join(one.order) or 'nobody'}: {one.difference or 'gives the history'}" for one in verdict.tried]
+    return [
+        *(f"  {problem}" for problem in verdict.problems),
+        *_section("writers", [f"{writer.name}: {said(writer.action)}" for writer in writers]),
+        *_section("what happened", history.events),
+        *_section("endings", [f"{name} {ending.said()}" for name, ending in sorted(history.endings.items())]),
+        *_section(f"the table at version {last.version}", [rows_said(last.rows, last.schema)]),
+        *_section("serial orders, that of the log first", tried),
+    ]
+
+
+def tally_json(tally: Tally) -> dict[str, Any]:
+    """Say the same for programs."""
+    return {
+        "scenario": tally.scenario.name,
+        "interleavings": tally.num_interleavings,
+        "histories": len(tally.outcomes),
+        "endings": {kind.name.lower(): count for kind, count in tally.endings.items()},
+        "findings": [finding_json(one.history, one.verdict) for one in tally.findings],
+    }
+
+
+def finding_json(history: History, verdict: Verdict) -> dict[str, Any]:
+    """Say what is wrong with a history for programs."""
+    return {
+        "problems": list(verdict.problems),
+        "events": list(history.events),
+        "endings": {name: ending.said() for name, ending in history.endings.items()},
+        "rows": rows_said(history.states[-1].rows, history.states[-1].schema),
+        "orders": [{"order": list(one.order), "difference": one.difference} for one in verdict.tried],
+    }
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"  {title}:", *(f"    {line}" for line in lines)] if lines else []
+
+
+def _outcome(history: History) -> str:
+    """Name what an interleaving came to."""
+    endings = sorted((name, ending.said()) for name, ending in history.endings.items())
+    return f"{endings} {[rows_said(state.rows, state.schema) for state in history.states]}"

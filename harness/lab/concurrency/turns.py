@@ -1,0 +1,114 @@
+"""Threads that take turns: at any time one writer runs, and all others wait at their points."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from mergecheck.harness.lab.concurrency.points import Point, footprint
+from mergecheck.harness.verdict import EngineDownError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Executor, Future
+
+    from mergecheck.harness.lab.concurrency.explore import Choose
+
+T = TypeVar("T")
+
+_PATIENCE = 600.0  # seconds that a writer may take from one point to the next
+
+
+class AbandonedError(BaseException):
+    """Ends a writer whose run is not needed any more; no error of a merge, so that nothing takes it for one."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One writer's side of the turns."""
+
+    name: str
+    waiting: queue.SimpleQueue[tuple[str, Point | None]]
+    may_go: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    is_abandoned: bool = False
+
+    def wait(self, point: Point) -> None:
+        """Wait at a point until this writer is chosen.
+
+        Raises:
+            AbandonedError: it never will be.
+        """
+        self.waiting.put((self.name, point))
+        self.may_go.acquire()
+        if self.is_abandoned:
+            raise AbandonedError
+
+    def end(self) -> None:
+        """Say that this writer has come to its end."""
+        self.waiting.put((self.name, None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """Runs some writers so that a chooser decides at every point who goes on.
+
+    Attributes:
+        executor: has a thread for each writer.
+        newest: tells the newest version of the table's log.
+    """
+
+    executor: Executor
+    newest: Callable[[], int]
+
+    def play(self, writers: Mapping[str, Callable[[Turn], T]], choose: Choose) -> Mapping[str, T] | None:
+        """Run all writers to their ends and return what they return; None if the chooser abandons the run.
+
+        Raises:
+            EngineDownError: a writer does not come to its next point.
+        """
+        reached: queue.SimpleQueue[tuple[str, Point | None]] = queue.SimpleQueue()
+        turns = {name: Turn(name=name, waiting=reached) for name in writers}
+        futures: dict[str, Future[T]] = {}
+        waiting: dict[str, Point] = {}
+
+        def follow() -> None:
+            """Let the one writer that runs come to its next point, or its end."""
+            try:
+                name, point = reached.get(timeout=_PATIENCE)
+            except queue.Empty:
+                raise EngineDownError(f"a writer did not come to its next point within {_PATIENCE:.0f} s") from None
+            if point is not None:
+                waiting[name] = point
+
+        try:
+            for name, writer in writers.items():
+                futures[name] = self.executor.submit(_run, writer, turns[name])
+                follow()
+            while waiting:
+                newest = self.newest()
+                chosen = choose({name: footprint(point, newest=newest) for name, point in waiting.items()})
+                if chosen is None:
+                    return None
+                del waiting[chosen]
+                turns[chosen].may_go.release()
+                follow()
+        finally:
+            for name in waiting:
+                turns[name].is_abandoned = True
+                turns[name].may_go.release()
+                _ended(futures[name])
+        return {name: future.result() for name, future in futures.items()}
+
+
+def _run(writer: Callable[[Turn], T], turn: Turn) -> T:
+    try:
+        return writer(turn)
+    finally:
+        turn.end()
+
+
+def _ended(future: Future[T]) -> None:
+    """Wait for an abandoned writer, which removes what it wrote."""
+    future.exception(timeout=_PATIENCE)

@@ -1,0 +1,48 @@
+"""What a run of random cases must keep to be worth its name: cases that were verified, and few known deviations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mergecheck.harness.properties.statistics import Counts
+
+DEFAULT_FLOOR = 0.6
+DEFAULT_MAX_DEVIATING = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """A run that misses one of these limits is inconclusive.
+
+    Attributes:
+        floor: minimum share of verified cases among those that show no known deviation.
+        max_deviating: maximum share of cases that show a known deviation, among all.
+    """
+
+    floor: float = DEFAULT_FLOOR
+    max_deviating: float = DEFAULT_MAX_DEVIATING
+
+    def missed(self, counts: Counts, *, prefix: str = "--") -> tuple[str, ...]:
+        """Say which limits a run misses, a sentence each; nothing if it keeps all.
+
+        Args:
+            counts: what the run has tested.
+            prefix: the beginning of the names of options.
+        """
+        verified, deviating = counts.verified_share, counts.deviating_share
+        found = []
+        if verified < self.floor:
+            found.append(f"{percent(verified)} of the cases were verified, below {prefix}floor {percent(self.floor)}")
+        if deviating > self.max_deviating:
+            found.append(
+                f"{percent(deviating)} of the cases show known deviations, above "
+                f"{prefix}max-deviating {percent(self.max_deviating)}"
+            )
+        return tuple(found)
+
+
+def percent(share: float) -> str:
+    """Write a share with at most one decimal, such as 60% or 0.5%."""
+    return f"{100 * share:.1f}".removesuffix(".0") + "%"

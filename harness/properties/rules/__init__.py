@@ -1,0 +1,37 @@
+"""The rules of the specification, and which of them a case reached: the measure of what a run has tested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.properties.rules import assignment as part2
+from mergecheck.harness.properties.rules import execution as part4_to_6
+from mergecheck.harness.properties.rules import rows as part3
+from mergecheck.harness.properties.rules import statements as part1
+from mergecheck.harness.properties.rules import writing as part7_and_8
+from mergecheck.harness.properties.rules.evidence import Evidence, Rule, evidence_of
+from mergecheck.model.outcome import Unsupported
+
+if TYPE_CHECKING:
+    from mergecheck.model.case import Case
+    from mergecheck.model.facts import Facts
+    from mergecheck.reference.answer import Reference
+
+__all__ = ["RULES", "Evidence", "Rule", "reached_rules"]
+
+RULES: tuple[Rule, ...] = (*part1.RULES, *part2.RULES, *part3.RULES, *part4_to_6.RULES, *part7_and_8.RULES)
+"""All rules in the order of the specification."""
+
+
+def reached_rules(case: Case, reference: Reference, facts: Facts) -> frozenset[str]:
+    """Name the rules that a case reached; none if it is unsupported, or if the answer has no trace.
+
+    Args:
+        case: what was evaluated.
+        reference: the reference's answer and how it came to it.
+        facts: the facts of the case; its rules are not read.
+    """
+    if isinstance(reference.answer, Unsupported) or reference.trace.settings is None:
+        return frozenset()
+    evidence = evidence_of(case, reference, facts)
+    return frozenset(rule.number for rule in RULES if rule.reached is not None and rule.reached(evidence))

@@ -1,0 +1,267 @@
+"""What a run has tested, in numbers: what became of all its cases, and the coverage of the semantics."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.properties.case_space import CaseSpace, possible_pairs
+from mergecheck.harness.verdict import Verdict
+from mergecheck.model.formatting import counted
+from mergecheck.model.outcome import MergePath, Rejection
+from mergecheck.reference.doubts import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.harness.verdict import CaseReport
+
+CLAUSES = (
+    ("matched", "update"),
+    ("matched", "delete"),
+    ("not matched", "insert"),
+    ("not matched by source", "update"),
+    ("not matched by source", "delete"),
+)
+_MOST_MISSING = 3
+_PREDICTION = "the prediction"
+_PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D)
+
+
+def shown_paths(counts: Mapping[MergePath, int]) -> tuple[MergePath, ...]:
+    """List the paths that a report shows: that of deletion vectors only if a case took it."""
+    return (*_PATHS, MergePath.E) if counts.get(MergePath.E) else _PATHS
+
+
+class Stop(Enum):
+    """Why a run ended."""
+
+    RUNNING = "running"
+    BUDGET = "budget spent"
+    FINDINGS = "enough findings"
+    EXHAUSTED = "no new case left to draw"
+    ENGINE_DOWN = "engine down"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """What a run has tested so far, in numbers of cases.
+
+    Attributes:
+        num_cases: distinct cases checked; runs for confirming and shrinking are not counted.
+        num_repeated: draws that gave a case checked before in this run; they were not checked again.
+        num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
+        num_batched: pairs of tables that were checked together with others of their statement (``--batch``); a batch
+            is one case.
+        num_by_spark: judged cases in which Spark evaluated an expression or the source query for the reference.
+        num_partly: judged cases with values that nobody can know, of which only the form is judged.
+        num_flaky: mismatches that a second execution did not show.
+        num_defects: cases that the reference failed on; their verdict is ``engine_error``.
+        verdicts: by verdict; flaky cases are counted apart.
+        unsupported: unsupported cases by reason.
+        in_part: cases judged in part, by reason; they count as not verified.
+        left_out: cases judged in part, by what is not predicted of them.
+        rejected: cases that both sides reject, by the engine's error class.
+        num_changed: verified cases in which a row was inserted, updated or deleted.
+        num_idle: verified cases in which no clause fired.
+        num_multi_matched: cases in which several source rows match one target row.
+        space: the cells of the case space that some case reached.
+        clauses_present: by (kind, action) of their clauses. clauses_fired: those whose clause fired on a row.
+        paths: by execution path (R-402).
+        rules: by the number of the rule of the specification that they reached.
+        findings: mismatching cases by finding id, the finding itself included.
+        deviations: mismatching cases by the id of the known deviation that explains them.
+        num_deviating: mismatching cases that known deviations explain; they are neither findings nor verified.
+        not_checked: by the check that was not made, or not in full, because the engine does not report its observable.
+        not_checked_metrics: by the metric that was not compared, although others were.
+        phase_seconds: by phase, see ``coverage.phases``.
+    """
+
+    num_cases: int = 0
+    num_repeated: int = 0
+    num_passed_over: int = 0
+    num_batched: int = 0
+    num_by_spark: int = 0
+    num_partly: int = 0
+    num_flaky: int = 0
+    num_defects: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    unsupported: Counter[str] = field(default_factory=Counter)
+    in_part: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    num_changed: int = 0
+    num_idle: int = 0
+    num_multi_matched: int = 0
+    space: CaseSpace = field(default_factory=CaseSpace)
+    clauses_present: Counter[tuple[str, str]] = field(default_factory=Counter)
+    clauses_fired: Counter[tuple[str, str]] = field(default_factory=Counter)
+    paths: Counter[MergePath] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    findings: Counter[str] = field(default_factory=Counter)
+    deviations: Counter[str] = field(default_factory=Counter)
+    num_deviating: int = 0
+    not_checked: Counter[str] = field(default_factory=Counter)
+    not_checked_metrics: Counter[str] = field(default_factory=Counter)
+    phase_seconds: dict[str, float] = field(default_factory=dict, compare=False)
+
+    @property
+    def num_verified(self) -> int:
+        """Cases whose every supported check agrees."""
+        return self.verdicts[Verdict.AGREE]
+
+    @property
+    def verified_share(self) -> float:
+        """Verified cases among all that do not deviate in a known way; 0 if there are none."""
+        num_cases = self.num_cases - self.num_deviating
+        return self.num_verified / num_cases if num_cases else 0.0
+
+    @property
+    def deviating_share(self) -> float:
+        """Cases that show a known deviation, among all; 0 if there are none."""
+        return self.num_deviating / self.num_cases if self.num_cases else 0.0
+
+    @property
+    def changed_share(self) -> float:
+        """Verified cases with a changed row among all verified ones; 0 if there are none."""
+        return self.num_changed / self.num_verified if self.num_verified else 0.0
+
+    def add(self, report: CaseReport) -> None:
+        """Count one case."""
+        self.num_cases += 1
+        self.verdicts[report.verdict] += 1
+        self.num_defects += report.is_defect
+        self.add_time(report.phase_seconds)
+        if report.verdict is Verdict.UNSUPPORTED:
+            self.unsupported[report.reason or "no reason given"] += 1
+        if report.verdict is Verdict.JUDGED_IN_PART:
+            self.in_part[report.reason] += 1
+            self.left_out.update({kind_of(name) for name in report.reference.left_out} or {_PREDICTION})
+        if report.verdict is Verdict.BOTH_REJECTED and isinstance(report.result, Rejection):
+            self.rejected[report.result.error_class] += 1
+        self.deviations.update(report.deviations)
+        self.num_deviating += bool(report.deviations)
+        self.not_checked.update(check.value for check in report.unsupported_checks)
+        self.not_checked_metrics.update(report.unsupported_metrics)
+        if not report.is_judged:
+            return
+        self.num_by_spark += bool(report.reference.asked)
+        self.num_partly += bool(report.unknown_columns)
+        facts = report.facts
+        self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
+        self.num_idle += report.verdict is Verdict.AGREE and not facts.clauses_applied
+        self.space.add(report)
+        self.num_multi_matched += facts.multi_matched
+        self.rules.update(facts.rules)
+        self.clauses_present.update(_spelled(facts.clauses_present))
+        self.clauses_fired.update(_spelled(facts.clauses_applied))
+        if facts.path is not None:
+            self.paths[facts.path] += 1
+
+    def add_time(self, phase_seconds: Mapping[str, float]) -> None:
+        """Add the time of a draw or of a check."""
+        for phase, seconds in phase_seconds.items():
+            self.phase_seconds[phase] = self.phase_seconds.get(phase, 0.0) + seconds
+
+    @property
+    def num_engine_failures(self) -> int:
+        """Cases on which the engine failed, or its adapter."""
+        return self.verdicts[Verdict.ENGINE_ERROR] - self.num_defects
+
+    def add_flaky(self) -> None:
+        """Move the last mismatch to the flaky ones: it did not show again."""
+        self.verdicts[Verdict.MISMATCH] -= 1
+        self.num_flaky += 1
+
+    def copy(self) -> Counts:
+        """Return the counts of this moment, which later cases leave alone."""
+        return replace(self, **{each.name: copy.copy(getattr(self, each.name)) for each in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The state of a run at one moment.
+
+    Attributes:
+        seconds: since the run began.
+    """
+
+    seed: int
+    stop: Stop
+    seconds: float
+    counts: Counts
+
+
+def denominator_line(summary: Summary) -> str:
+    """Say in one line what became of all cases."""
+    counts = summary.counts
+    parts = [
+        f"verified {counts.num_verified} ({counts.verified_share:.0%})",
+        f"both rejected {counts.verdicts[Verdict.BOTH_REJECTED]}{_in_brackets(counts.rejected)}",
+        *([f"judged in part {counts.in_part.total()}{_in_brackets(counts.in_part)}"] if counts.in_part else []),
+        *([f"left out there{_in_brackets(counts.left_out)}"] if counts.in_part else []),
+        f"unsupported {counts.verdicts[Verdict.UNSUPPORTED]}{_in_brackets(counts.unsupported)}",
+        *([f"deviates {counts.num_deviating}{_in_brackets(counts.deviations)}"] if counts.num_deviating else []),
+        f"mismatch {counts.verdicts[Verdict.MISMATCH] - counts.num_deviating}",
+        f"flaky {counts.num_flaky}",
+        f"engine down {counts.num_engine_failures}",
+        *([f"harness bug {counts.num_defects}"] if counts.num_defects else []),
+        *([f"expressions by Spark {counts.num_by_spark}"] if counts.num_by_spark else []),
+        *([f"partly judged {counts.num_partly}"] if counts.num_partly else []),
+    ]
+    return "  ".join(parts)
+
+
+def not_checked_line(summary: Summary) -> str:
+    """Say which checks were not made, or not in full, because the engine does not report enough, and how often."""
+    return "not checked: " + ", ".join(f"{check} {n}" for check, n in summary.counts.not_checked.most_common())
+
+
+def coverage_lines(summary: Summary) -> tuple[str, ...]:
+    """Say which clause kinds and execution paths (R-402) the cases reached."""
+    width = max(len(f"{kind} {action}") for kind, action in CLAUSES)
+    lines = [f"{'clause':<{width}}  {'present':>7}  {'fired':>7}"]
+    for key in CLAUSES:
+        present, fired = summary.counts.clauses_present[key], summary.counts.clauses_fired[key]
+        lines.append(f"{' '.join(key):<{width}}  {present:>7}  {fired:>7}" + ("" if fired else "   never fired"))
+    lines.append(
+        "paths   "
+        + "   ".join(f"{path.value} {summary.counts.paths[path]}" for path in shown_paths(summary.counts.paths))
+    )
+    return tuple(lines)
+
+
+def batch_line(summary: Summary) -> str:
+    """Say how many pairs of tables were checked in batches, and how fast."""
+    per_second = summary.counts.num_batched / summary.seconds if summary.seconds else 0.0
+    return f"in batches: {counted(summary.counts.num_batched, 'pair')} of tables, {per_second:.1f} a second"
+
+
+def space_line(summary: Summary) -> str:
+    """Say how much of the case space was reached, and which pairs of values never occurred together."""
+    possible, space = possible_pairs(), summary.counts.space
+    missing = [pair for pair in possible if pair not in space.pairs]
+    shown = "; ".join(" and ".join(pair) for pair in missing[:_MOST_MISSING])
+    more = f" and {len(missing) - _MOST_MISSING} more" if len(missing) > _MOST_MISSING else ""
+    never = f"; never together: {shown}{more}" if missing else ""
+    reached = len(possible) - len(missing)
+    return f"case space: {len(space.cells)} cells, {reached} of {len(possible)} pairs of values{never}"
+
+
+def _in_brackets(counts: Counter[str]) -> str:
+    named = ", ".join(f"{name} {n}" for name, n in _most(counts, 3))
+    return f" ({named})" if named else ""
+
+
+def _most(counts: Counter[str], limit: int) -> list[tuple[str, int]]:
+    most = counts.most_common()
+    rest = sum(n for _, n in most[limit:])
+    return most[:limit] + ([("other", rest)] if rest else [])
+
+
+def _spelled(clauses: frozenset[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(kind.replace("_", " ").lower(), action.lower()) for kind, action in clauses]

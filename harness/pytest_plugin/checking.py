@@ -1,0 +1,133 @@
+"""What checks the cases of a pytest session: one engine and one reference, made when the first case runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mergecheck.harness.configuration.pytest_options import PytestSettings
+from mergecheck.harness.verdict import UserInputError
+
+if TYPE_CHECKING:
+    from mergecheck.harness.checker import Checker
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.findings.origin import Origin
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.model.case import Case
+
+ENGINE = pytest.StashKey["Engine"]()
+CHECKER = pytest.StashKey["Checker"]()
+SETTINGS = pytest.StashKey[PytestSettings]()
+NOTICES = pytest.StashKey[list[str]]()
+SEED = pytest.StashKey[int]()
+STDERR = pytest.StashKey[int]()
+
+
+class CaseFailedError(AssertionError):
+    """A case on which the engine differs; the text is the failure report."""
+
+
+def option(config: pytest.Config, key: str) -> Any:  # noqa: ANN401 - any value of an option
+    """Return the value of an option, by its name without the prefix."""
+    return config.stash[SETTINGS].values[key]
+
+
+def engine_of(config: pytest.Config) -> Engine:
+    """Start the engine of the session, unless it runs already."""
+    engine = config.stash.get(ENGINE, None)
+    if engine is None:
+        from mergecheck.harness.engine import SparkSessionEngine  # noqa: PLC0415 - the same
+        from mergecheck.harness.engines.spark.config import require_place, spark_place, use_place  # noqa: PLC0415 - the same
+        from mergecheck.harness.processes.temp_dirs import clear_leftovers  # noqa: PLC0415 - the same
+        from mergecheck.harness.processes.time_limit import TimeLimit  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+        from mergecheck.harness.search.session import start_engine  # noqa: PLC0415 - the same
+
+        clear_leftovers()
+        values = config.stash[SETTINGS].values
+        if any(values[key] for key in ("master", "remote", "table-root")):
+            use_place(spark_place(master=values["master"], remote=values["remote"], table_root=values["table-root"]))
+            require_place()
+        stderr = config.stash[STDERR]
+        engine = config.stash[ENGINE] = start_engine(
+            values["engine"], TimeLimit(seconds=values["case-timeout"], told=stderr)
+        )
+        if isinstance(engine, SparkSessionEngine) and os.isatty(stderr):
+            os.write(stderr, f"\nmergecheck: {engine.name} starts Spark (about 10 s) ...\n".encode())
+    return engine
+
+
+def checker_of(config: pytest.Config) -> Checker:
+    """Make what checks cases; the reference is made once, with the engine."""
+    from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
+    from mergecheck.harness.deviations.audit import confirm  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.deviation_file import load_deviations  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.registry import Deviations  # noqa: PLC0415 - the same
+    from mergecheck.harness.processes.time_limit import TimeLimit  # noqa: PLC0415 - the same
+    from mergecheck.harness.search.session import reference_for, rerun_on  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import Check, Expressions, Oracle  # noqa: PLC0415 - the same
+
+    checker = config.stash.get(CHECKER, None)
+    if checker is None:
+        engine, values = engine_of(config), config.stash[SETTINGS].values
+        if values["no-deviations"] and values["deviations"]:
+            raise UserInputError("give either --mergecheck-deviations or --mergecheck-no-deviations")
+        files = tuple(map(Path, values["deviations"]))
+        deviations = Deviations() if values["no-deviations"] else load_deviations(files)
+        confirm(deviations, engine, config.stash[NOTICES].append)
+        expressions = Expressions(values["expressions"])
+        checks = frozenset(map(Check, values["check"])) or None
+        checker = config.stash[CHECKER] = Checker(
+            engine=engine,
+            deviations=deviations,
+            oracle=Oracle(values["oracle"]),
+            reference=reference_for(engine, expressions, starts_spark=True).evaluate,
+            checks=checks,
+            rerun=rerun_on(values["engine"], expressions=expressions, checks=checks, deviations=deviations),
+            limit=TimeLimit(seconds=values["case-timeout"], told=config.stash[STDERR]),
+        )
+    return checker
+
+
+def check_case(case: Case, path: Path, config: pytest.Config, *, origin: Origin | None = None) -> None:
+    """Check a case as a test does.
+
+    Args:
+        case: what to check.
+        path: its file.
+        config: the session.
+        origin: where the case comes from. A finding passes only if all in which it differed is compared again.
+
+    Raises:
+        CaseFailedError: the engine differs.
+        EngineDownError: the engine failed.
+        pytest.skip.Exception: the engine or the reference does not support the case, or what the finding is about was
+            not compared.
+        pytest.xfail.Exception: the difference is a known deviation.
+    """
+    from mergecheck.harness.findings.finding_status import FindingStatus, compare  # noqa: PLC0415 - the same
+    from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
+    from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
+    from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import (
+        EngineDownError,
+        Verdict,
+    )
+
+    checker = checker_of(config)
+    report: CaseReport = check_saved(case, checker)
+    if report.deviations:
+        pytest.xfail(f"known deviation: {', '.join(report.deviations)}")
+    if report.verdict is Verdict.MISMATCH:
+        raise CaseFailedError(mismatch_report(report, path=path, readings=checker.readings(report)))
+    if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
+        pytest.skip(with_titles(report.reason))
+    if report.verdict is Verdict.ENGINE_ERROR:
+        raise EngineDownError(with_titles(report.reason))
+    if origin is not None and origin.difference:
+        change = compare(report, origin)
+        if change.status is FindingStatus.NOT_CHECKED:
+            reasons = "; ".join(f"{check.value}: {reason}" for check, reason in change.reasons.items())
+            pytest.skip(f"the finding's difference was not checked: {with_titles(reasons)}")

@@ -1,0 +1,331 @@
+"""What the command line and the pytest plugin share: engines by name, a run of random cases, crashed cases."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from mergecheck import strategies
+from mergecheck.harness.configuration.similar_names import did_you_mean
+from mergecheck.harness.engine import SparkSessionEngine
+from mergecheck.harness.engines.registry import load_engine
+from mergecheck.harness.engines.spark.config import place_options
+from mergecheck.harness.engines.spark_values.on_demand import SparkOnDemand
+from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, forget
+from mergecheck.harness.oracles.engine_call import adapter_errors, process_kept, run_limited
+from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.processes.temp_dirs import clear_leftovers
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, DEFAULT_SECONDS, TimeLimit
+from mergecheck.harness.search.loop import Budget, Search
+from mergecheck.harness.search.prefetch import prefetching
+from mergecheck.harness.search.stream import Draws
+from mergecheck.harness.verdict import Check, Expressions, MergecheckError, Rerun, UserInputError
+from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
+from mergecheck.model.case_file import load_cases
+from mergecheck.model.case_id import with_content_id
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference import MergeReference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from hypothesis.strategies import SearchStrategy
+
+    from mergecheck.harness.checker import Checker
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.properties.statistics import Summary
+    from mergecheck.harness.report.events import Listener
+
+_SCHEMA = parse_schema("id BIGINT, v STRING")
+WARM_UP = Case(
+    id="warm-up",
+    target=Target(schema=_SCHEMA, files=(((1, "a"), (2, "b")),), properties={CDF_PROPERTY: "true"}),
+    source=Source(schema=_SCHEMA, rows=((1, "x"), (3, "y"))),
+    sql="MERGE INTO target t USING source s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+)
+
+
+MIN_BOUNDARY = 40
+"""Tables of fewer rows are drawn anyway."""
+OWN_CLASS_START_SECONDS = 60.0
+"""What the start of an engine given as ``package.module:Class`` gets if ``--case-timeout`` is shorter."""
+CLOSE_SECONDS = 60.0
+_FUNCTION_CALLS_PERCENT = 5
+_logger = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def open_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Iterator[Engine]:
+    """Start an engine by name and close it at the end; temporary directories of lost processes are removed first.
+
+    Args:
+        name: as ``--engine`` takes it.
+        limit: how long it may take for a case; its start gets at least ``start_limit``.
+
+    Raises:
+        UserInputError: if there is no engine of this name.
+        EngineDownError: if it does not start.
+    """
+    clear_leftovers()
+    engine = start_engine(name, limit)
+    try:
+        yield engine
+    finally:
+        close_engine(engine)
+
+
+def start_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Engine:
+    """Start an engine by name; who starts it calls ``close_engine``.
+
+    Raises:
+        UserInputError: if there is no engine of this name.
+        EngineDownError: if it does not start, in time or at all.
+    """
+    starting = replace(start_limit(name, limit), late="did not start within {seconds:g} s")
+    doing = f"the engine {name!r} does not start:"
+    with interrupts_kept(), starting.over(None), adapter_errors(doing, passing=UserInputError):
+        return load_engine(name)
+
+
+def start_limit(name: str, limit: TimeLimit) -> TimeLimit:
+    """Return the time for an engine's start and for its first case, which often starts what it needs.
+
+    Args:
+        name: as ``--engine`` takes it. An installed engine may fetch a release and start Spark.
+        limit: how long the engine may take for a case.
+    """
+    seconds = OWN_CLASS_START_SECONDS if ":" in name and limit.seconds < DEFAULT_SECONDS else DEFAULT_SECONDS
+    return replace(limit, seconds=max(seconds, limit.seconds))
+
+
+def close_engine(engine: Engine) -> None:
+    """Close an engine; if it fails or takes too long, that is a warning, since what the run found must not be lost."""
+    closing = TimeLimit(seconds=CLOSE_SECONDS, late="did not close within {seconds:g} s")
+    try:
+        with closing.over(None), adapter_errors(""), process_kept():
+            engine.close()
+    except MergecheckError as error:
+        _logger.warning("The engine %s did not close: %s", engine.name, error)
+
+
+def _asks_spark(engine: Engine, expressions: Expressions) -> bool:
+    if expressions is Expressions.AUTO:
+        return isinstance(engine, SparkSessionEngine)
+    return expressions is Expressions.SPARK
+
+
+def reference_for(
+    engine: Engine, expressions: Expressions = Expressions.AUTO, *, starts_spark: bool = False
+) -> MergeReference:
+    """Make the reference for an engine: by its rules, and with the evaluator of expressions that was chosen.
+
+    Args:
+        engine: the system under test. If it is on Spark in this process, its Spark is used, in sessions of its own.
+        expressions: what evaluates expressions.
+        starts_spark: whether ``AUTO`` starts Spark, for an engine without it, with the first expression that DuckDB
+            cannot evaluate. A fuzz run does not: Spark would take most of its time.
+    """
+    several_matches = engine.capabilities.several_matches
+    if not _asks_spark(engine, expressions):
+        if not starts_spark or expressions is Expressions.DUCKDB:
+            return MergeReference(several_matches=several_matches)
+        return MergeReference(SparkOnDemand(), several_matches=several_matches)
+    from mergecheck.harness.engines.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
+
+    evaluator = SparkEvaluator(engine.session) if isinstance(engine, SparkSessionEngine) else SparkEvaluator()
+    return MergeReference(evaluator, expressions is Expressions.SPARK, several_matches)
+
+
+def rerun_on(
+    engine_name: str,
+    *,
+    expressions: Expressions = Expressions.AUTO,
+    checks: frozenset[Check] | None = None,
+    deviations: Deviations | None = None,
+) -> Rerun:
+    """Return the options that check a case again as a run of these does.
+
+    Args:
+        engine_name: what ``--engine`` was.
+        expressions: what ``--expressions`` was.
+        checks: what ``--check`` named; None if it was left out.
+        deviations: what the run knows; nothing stands for ``--no-deviations``, None for a verb without that option.
+    """
+    options = () if expressions is Expressions.AUTO else (("expressions", expressions.value),)
+    none_known = () if deviations is None or deviations.entries else (("no-deviations", ""),)
+    narrowed = tuple(("check", check.value) for check in Check if checks is not None and check in checks)
+    return Rerun(engine=engine_name, options=(*options, *narrowed, *none_known, *place_options()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzOptions:
+    """What a run of random cases does.
+
+    Attributes:
+        seed: the same seed gives the same cases, whatever the budget.
+        budget: when the run ends.
+        first: number of the seed's case to begin with.
+        steer: prefer cases that reach new cells of the case space.
+        batch_size: pairs of tables that are checked in one merge, if a case allows it.
+        num_jobs: cases that are checked at once.
+        features_off: names of features that no case has, besides those that the engine lacks.
+        focus: names of features that more cases than usual may use.
+        boundary: most tables have so many rows, or one more or less; None for small ones.
+        findings: where findings are kept.
+        expressions: what evaluates expressions for the reference; if that is Spark, cases may call any function.
+        limits: how much shrinking one finding is worth.
+    """
+
+    seed: int
+    budget: Budget = field(default_factory=Budget)
+    first: int = 0
+    steer: bool = False
+    batch_size: int = 1
+    num_jobs: int = 1
+    features_off: frozenset[str] = frozenset()
+    focus: frozenset[str] = frozenset()
+    boundary: int | None = None
+    findings: Path = FINDINGS_DIRECTORY
+    expressions: Expressions = Expressions.DUCKDB
+    limits: ShrinkLimits = field(default_factory=ShrinkLimits)
+
+
+def run_fuzz(
+    checker: Checker,
+    options: FuzzOptions,
+    *,
+    listener: Listener = lambda _: None,
+    cases: SearchStrategy[Case] | None = None,
+) -> Summary:
+    """Run random cases on an engine that is up; its first case, always the same, is not counted.
+
+    Args:
+        checker: has the engine.
+        options: which cases, how many, and where findings go.
+        listener: told of everything that happens.
+        cases: what to draw. By default cases leave out what the engine says it cannot do, and carry settings of its
+            own (``Capabilities``).
+
+    Raises:
+        EngineDownError: if the engine does not even take the first case.
+        UserInputError: if findings cannot be written, or the engine cannot run several cases at once.
+    """
+    engine = checker.engine
+    with interrupts_kept():
+        # the engine's start counts neither against the budget nor against the time of a case
+        run_limited(engine, WARM_UP, start_limit(checker.rerun.engine, checker.limit))
+    checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
+    draws = Draws(
+        cases
+        if cases is not None
+        else cases_for(
+            engine,
+            options.expressions,
+            features_off=options.features_off,
+            focus=options.focus,
+            boundary=options.boundary,
+        ),
+        seed=options.seed,
+        first=options.first,
+        reference=checker.reference,
+        steer=options.steer,
+        batch_size=options.batch_size,
+    )
+    max_cases = options.budget.max_cases
+    with prefetching(draws, checker, num_jobs=options.num_jobs, max_cases=max_cases) as prefetch:
+        return Search(
+            checker,
+            prefetch,
+            budget=options.budget,
+            findings=FindingsDirectory(options.findings),
+            listener=listener,
+            limits=options.limits,
+        ).run()
+
+
+def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]]:
+    """Move the cases that lost processes left behind to the findings.
+
+    Yields:
+        Where each case is kept now, and what became of it.
+    """
+    known: set[Path] = set()
+    for path in RunningCase(WORK_DIRECTORY).leftovers():
+        try:
+            case = with_content_id(load_cases(path)[0])
+        except CaseFormatError as error:
+            yield path, f"left by a lost process, but unreadable: {error}"
+            continue
+        kept = findings.save(case, f"CRASHED  the process was lost while this case ran\n\n  {case.sql}")
+        forget(path)
+        if kept not in known:  # two runs of one seed may have been lost at the same case
+            known.add(kept)
+            yield kept, "the process was lost while this case ran"
+
+
+def cases_for(
+    engine: Engine,
+    expressions: Expressions = Expressions.DUCKDB,
+    *,
+    features_off: frozenset[str] = frozenset(),
+    focus: frozenset[str] = frozenset(),
+    boundary: int | None = None,
+) -> SearchStrategy[Case]:
+    """Return the random cases for an engine: without the features it lacks, with settings of its own.
+
+    Args:
+        engine: the system under test.
+        expressions: what evaluates expressions. If that is Spark, some cases call functions that DuckDB does not have.
+        features_off: more features to leave out, by their names.
+        focus: features to use more often than usual, by their names.
+        boundary: the number of rows that most tables have, or one more or less; None for small ones.
+
+    Raises:
+        UserInputError: the engine's capabilities, ``features_off`` or ``focus`` name an unknown feature; or a feature
+            of ``focus`` is left out.
+    """
+    known = {feature.value: feature for feature in strategies.Feature}
+    unknown = sorted(engine.capabilities.features_off - known.keys())
+    if unknown:
+        raise UserInputError(
+            f"engine {engine.name!r} leaves out features that there are not: {', '.join(unknown)}. "
+            f"Its capabilities may name: {', '.join(sorted(known))}"
+        )
+    if wrong := sorted((features_off | focus) - known.keys()):
+        told = f"unknown feature {wrong[0]!r}. {did_you_mean(wrong[0], known)}".rstrip()
+        raise UserInputError(f"{told} There are: {', '.join(sorted(known))}")
+    of_tables = frozenset() if engine.capabilities.table_features else {f.value for f in strategies.TABLE_FEATURES}
+    if boundary is not None:
+        focus |= {strategies.Feature.LARGE_TABLES.value}
+    if both := sorted(focus & (features_off | engine.capabilities.features_off | of_tables)):
+        raise UserInputError(f"feature {both[0]!r} is left out for engine {engine.name!r}, so no run can focus on it")
+    asks_spark = _asks_spark(engine, expressions)
+    percent = _FUNCTION_CALLS_PERCENT if asks_spark else 0
+    off = frozenset(known[name] for name in engine.capabilities.features_off | features_off)
+    tables = frozenset(strategies.TABLE_FEATURES) - off if engine.capabilities.table_features else frozenset()
+    profile = replace(strategies.FULL_PROFILE, function_calls_percent=percent, table_features=tables)
+    if asks_spark:
+        profile = replace(profile, written_forms=frozenset(strategies.WRITTEN_FORMS))
+    profile = profile.without(*sorted(off, key=lambda feature: feature.value))
+    profile = profile.favouring(*(known[name] for name in sorted(focus)))
+    if boundary is not None:
+        profile = profile.around(boundary)
+    return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)
+
+
+def stream_for(engine: Engine, seed: int) -> Iterator[Case]:
+    """Yield the endless stream of cases that a fuzz run of a seed checks on an engine.
+
+    Raises:
+        UserInputError: see ``cases_for``.
+    """
+    stream = strategies.Stream(cases_for(engine))
+    return (stream.draw(seed, index) for index in itertools.count())

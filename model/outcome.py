@@ -1,0 +1,168 @@
+"""What one merge did, as the reference predicts it and as an engine reports it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
+
+
+class MergePath(Enum):
+    """The execution paths of R-402."""
+
+    A = "A"
+    """insert-only, optimised: one anti-join"""
+    B = "B"
+    """inserts, no file touched"""
+    C = "C"
+    """nothing to do"""
+    D = "D"
+    """touched files rewritten"""
+    E = "E"
+    """deletion vectors"""
+
+
+class Feed(Enum):
+    """What a change feed tells."""
+
+    IMAGES = "images"
+    """as Delta's: each row that was inserted, deleted or updated (R-610)"""
+    NET = "net"
+    """what is gone and what is new: an updated row is a ``delete`` and an ``insert``, of equal ones neither is told"""
+    UNTOLD = "untold"
+    """nothing: the engine has no feed of such a table"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An inclusive range of a metric; ``high`` None means unbounded. Exact if both ends are equal."""
+
+    low: int
+    high: int | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether one value only satisfies the bound."""
+        return self.low == self.high
+
+    def allows(self, value: int) -> bool:
+        """Tell whether a reported value lies within the bound."""
+        return self.low <= value and (self.high is None or value <= self.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A merge that succeeded, as an engine observed it.
+
+    Attributes:
+        schema: the table's columns after the merge.
+        rows: all rows of the table after the merge, in any order.
+        metrics: operation metrics by Delta's names (R-510); empty if the engine cannot tell any.
+        cdf: rows of this merge's change feed followed by ``_change_type``; None if CDF is off or cannot be read.
+        committed: whether a table version was created; None if the engine cannot tell.
+        path: the execution path taken; None if the engine cannot tell.
+        result_row: the row that the command returned, by its columns' names in order (R-110); None if the engine
+            returns none.
+        feed: what ``cdf`` tells.
+    """
+
+    schema: Schema
+    rows: tuple[Row, ...]
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    cdf: tuple[Row, ...] | None = None
+    committed: bool | None = None
+    path: MergePath | None = None
+    result_row: Mapping[str, int] | None = None
+    feed: Feed = Feed.IMAGES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedIds:
+    """Values of identity columns that a merge generates: nobody knows them before, but they follow rules (R-226).
+
+    Attributes:
+        columns: positions of the identity columns that some INSERT leaves out.
+        rows: the inserted rows with such values. The reference's values are examples: any others that keep to the
+            rules are as good.
+        written: the other rows in the data files that the merge writes.
+        old_images: rows that are in change files only.
+    """
+
+    columns: tuple[int, ...]
+    rows: tuple[Row, ...]
+    written: tuple[Row, ...]
+    old_images: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """A merge that must succeed, as the reference computed it; metrics are bounds (R-540 to R-542).
+
+    Attributes:
+        result_row: the row that the command returns, by its columns' names in order (R-110).
+        commit_info: what the commit says of itself, see ``reference.evaluation.commit_info``; None without a commit.
+        generated_ids: None if the merge generates no values of identity columns.
+    """
+
+    schema: Schema
+    rows: tuple[Row, ...]
+    metrics: Mapping[str, Bound]
+    cdf: tuple[Row, ...] | None
+    committed: bool
+    path: MergePath
+    result_row: Mapping[str, int] | None = None
+    commit_info: Mapping[str, str] | None = None
+    generated_ids: GeneratedIds | None = None
+
+    @property
+    def num_changed_rows(self) -> int:
+        """Rows that are inserted, updated or deleted; their metrics are exact (R-540)."""
+        changes = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+        return sum(self.metrics[name].low for name in changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """A merge that failed, or must fail, leaving the table as it was.
+
+    Attributes:
+        error_class: Delta's or Spark's error class, for example ``DELTA_MERGE_UNRESOLVED_EXPRESSION``.
+        message: the text for a person.
+        unchanged: whether the table was found as before; None if it was not looked at.
+        other_classes: of a prediction: classes that are right as well, if several rows or values fail and no rule
+            says which is met first.
+    """
+
+    error_class: str
+    message: str
+    unchanged: bool | None = None
+    other_classes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """The case uses something that this engine, or the reference, does not do; ``reason`` is countable."""
+
+    reason: str
+
+
+EngineResult: TypeAlias = Outcome | Rejection | Unsupported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialAnswer:
+    """What is known of a case that the reference does not predict as a whole.
+
+    Attributes:
+        answer: a prediction, or that the merge must fail; with which error class is not known then.
+        left_out: the observables of the prediction that are no prediction, see ``reference.doubts``.
+    """
+
+    answer: Prediction | Rejection
+    left_out: frozenset[str]

@@ -1,0 +1,33 @@
+"""What the reference answers about a case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.trace import Trace
+
+if TYPE_CHECKING:
+    from mergecheck.model.outcome import Prediction, Rejection, Unsupported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """The reference's answer for one case.
+
+    ``alternative`` is set if the layout of files decides between the main answer and another one (R-322):
+    an engine that gives either agrees. ``trace`` says how the reference came to its answer. ``asked`` are the
+    expressions and queries whose values are the other evaluator's, as they are written. ``partial`` is what is known
+    nevertheless if ``answer`` is ``Unsupported``; None if that is nothing.
+    """
+
+    answer: Prediction | Rejection | Unsupported
+    alternative: Prediction | None = None
+    partial: PartialAnswer | None = None
+    trace: Trace = field(default_factory=Trace, compare=False, repr=False)
+    asked: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The observables that are left out of a partial answer; empty if there is none."""
+        return frozenset() if self.partial is None else self.partial.left_out

@@ -1,1 +1,0 @@
-"""The case: tables, statement, settings and expectation, and the file that holds them."""

@@ -1,0 +1,121 @@
+"""The front door for Python: one case, evaluated, explained or checked in one call.
+
+Nothing is kept between calls and nothing is written. ``Checker`` has all that can be chosen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.checker import NONE_KNOWN, Checker
+from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.harness.deviations.deviation_file import load_deviations
+from mergecheck.harness.engines.spark_values.on_demand import SparkNotStarted
+from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, why_lines
+from mergecheck.harness.lab.conformance import Result
+from mergecheck.harness.lab.conformance import conform as conform_by
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS, TimeLimit
+from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
+from mergecheck.harness.search.session import open_engine, reference_for
+from mergecheck.harness.variants.axes.variant import without_variant
+from mergecheck.harness.variants.saved import check_saved
+from mergecheck.model.formatting import LINE_WIDTH
+from mergecheck.reference import MergeReference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import Prediction, Rejection, Unsupported
+    from mergecheck.reference.answer import Reference
+
+
+def evaluate(case: Case) -> Prediction | Rejection | Unsupported:
+    """Return the reference's answer to a case, evaluated in DuckDB.
+
+    Args:
+        case: the tables, the statement and the settings.
+
+    Returns:
+        A ``Prediction`` (rows, schema, metrics, change feed; what may be one of several values is a bound), the
+        ``Rejection`` that Delta Lake must answer with, or ``Unsupported`` with the reason, for example an expression
+        that DuckDB does not evaluate.
+    """
+    return MergeReference(SparkNotStarted()).evaluate(without_variant(case)).answer
+
+
+def explain(case: Case) -> str:
+    """Explain row by row how a case comes to its result, as ``mergecheck explain`` does.
+
+    Args:
+        case: the tables, the statement and the settings.
+
+    Returns:
+        A text of some lines: the tables, the statement, what became of each row and why, with the rules' numbers.
+    """
+    lines = [*table_lines(case, width=LINE_WIDTH), *settings_lines(case), ""]
+    lines += [*statement_lines(case.sql, width=LINE_WIDTH), "", *why_lines(case, _evaluated(case), width=LINE_WIDTH)]
+    return "\n".join(printable(line).rstrip() for line in lines)
+
+
+def _evaluated(case: Case) -> Reference:
+    num_pairs = len(case.target.rows) * len(case.target.rows if case.source is None else case.source.rows)
+    reference = MergeReference(SparkNotStarted())
+    return reference.evaluate(without_variant(case), every_pair=num_pairs <= MOST_EVALUATED_PAIRS)
+
+
+def check(
+    case: Case,
+    engine: Engine | str,
+    *,
+    known_deviations: bool = True,
+    trust: bool = False,
+    seconds: float = DEFAULT_SECONDS,
+) -> CaseReport:
+    """Run a case on an engine and compare every observable with the reference.
+
+    Args:
+        case: the tables, the statement and the settings.
+        engine: an engine that runs, which stays open; or a name as ``load_engine`` takes it, whose engine is started
+            and closed. Start an engine once to check several cases.
+        known_deviations: whether a difference that an entry of mergecheck's own explains carries that entry's id.
+        trust: whether a case may run that is not shown to touch only its own tables; for cases of your own.
+        seconds: how long the engine may take.
+
+    Returns:
+        The report: ``verdict``, ``mismatches``, ``reason``, ``deviations``; ``mismatch_report`` makes it a text.
+
+    Raises:
+        UserInputError: if there is no such engine, or if the case needs ``trust``.
+        MissingExtraError: if the engine needs packages that are not installed; the message has the command.
+        EngineDownError: if the engine does not start. One that fails while it runs the case is the verdict
+            ``ENGINE_ERROR``.
+    """
+    if not trust:
+        require_harmless(case, "check", advice="For a case of your own, give trust=True.")
+    limit = TimeLimit(seconds=seconds)
+    with contextlib.ExitStack() as stack:
+        running = stack.enter_context(open_engine(engine, limit)) if isinstance(engine, str) else engine
+        checker = Checker(
+            engine=running,
+            deviations=load_deviations() if known_deviations else NONE_KNOWN,
+            reference=reference_for(running, starts_spark=True).evaluate,
+            limit=limit,
+        )
+        return check_saved(case, checker)
+
+
+def conform(engine: Engine) -> Iterator[Result]:
+    """Run the fixed conformance suite on an engine.
+
+    Args:
+        engine: an engine that runs; it stays open.
+
+    Returns:
+        One result per case, as they are checked: ``feature``, ``name``, ``mark`` (``Mark``) and ``report``.
+    """
+    return conform_by(engine, check_case)

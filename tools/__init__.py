@@ -1,0 +1,1 @@
+"""What only the maintainers run; it is not in the wheel."""

@@ -1,0 +1,152 @@
+"""Automatic mutants: cosmic-ray's operators and a few for SQL texts.
+
+The mutants come from cosmic-ray; they are not run by it, see ``tools.benchmarks.mutants.planted_mutants``. One mutant per
+line is drawn, since in nearly all lines all mutants share one fate.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import importlib
+import inspect
+import itertools
+import pkgutil
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from random import Random
+    from types import ModuleType
+
+# Lines whose mutants say something else to a person, or nothing to anybody (a zip that checks less).
+_LEFT_OUT = re.compile(r"strict=|^\s*def |_logger\.|raise |Error\(|TYPE_CHECKING|\"\"\"|^\s*#|^\s*@|^\s*f?\"")
+_SQL_SWAPS = (
+    (" IS NULL", " IS NOT NULL"),
+    (" IS NOT TRUE", " IS TRUE"),
+    (" AND ", " OR "),
+    (" OR ", " AND "),
+    ("TRUE", "FALSE"),
+    ("FALSE", "TRUE"),
+    ("> 1", "> 2"),
+    ("- 1", "- 0"),
+    ("left_anti", "left_semi"),
+    ("right_outer", "inner"),
+    ("full_outer", "left_outer"),
+    ("count_if", "count"),
+    ("bool_or", "bool_and"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedLine:
+    """One changed line of one function.
+
+    Attributes:
+        operator: cosmic-ray's name of the change, or ``sql``.
+        source: the whole module after the change.
+    """
+
+    module: str
+    line: int
+    operator: str
+    before: str
+    after: str
+    source: str
+
+
+def modules_of(package: ModuleType, parts: Sequence[str]) -> Iterator[ModuleType]:
+    """Import the modules of a package whose names begin with one of ``parts``, packages left out."""
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if found.name.startswith(tuple(parts)) and not found.ispkg:
+            yield importlib.import_module(found.name)
+
+
+def one_per_line(module: ModuleType, random: Random) -> list[ChangedLine]:
+    """Draw one mutant for every line that has any."""
+    by_line: dict[int, list[ChangedLine]] = defaultdict(list)
+    for mutant in (*_by_cosmic_ray(module), *_by_sql(module)):
+        if not _LEFT_OUT.search(mutant.before):
+            by_line[mutant.line].append(mutant)
+    return [random.choice(found) for _, found in sorted(by_line.items())]
+
+
+def _changes_code(source: str, changed: str) -> bool:
+    """Tell whether a change is Python, and more than another annotation: those are never evaluated."""
+    try:
+        return _without_annotations(changed) != _without_annotations(source)
+    except SyntaxError:
+        return False
+
+
+@functools.lru_cache(maxsize=2)
+def _without_annotations(text: str) -> str:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef):
+            node.returns = None
+            node.args = _plain(node.args)
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return ast.dump(tree)
+
+
+def _plain(given: ast.arguments) -> ast.arguments:
+    """Make all parameters ordinary ones: how they may be given is no matter of what a function does."""
+    names = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    defaults = [*given.defaults, *(default for default in given.kw_defaults if default is not None)]
+    return ast.arguments([], names, given.vararg, [], [], given.kwarg, defaults)
+
+
+def _by_cosmic_ray(module: ModuleType) -> Iterator[ChangedLine]:
+    from cosmic_ray.mutating import mutate_code  # noqa: PLC0415 - an extra of this one program
+    from cosmic_ray.plugins import get_operator, operator_names  # noqa: PLC0415 - the same
+
+    source = Path(inspect.getfile(module)).read_text(encoding="utf-8")
+    for name in operator_names():
+        if "no-op" in name or "decorator" in name.lower() or "Variable" in name:
+            continue
+        with contextlib.suppress(AttributeError):  # cosmic-ray cannot exchange "except module.Error"
+            for occurrence in itertools.count():
+                changed = mutate_code(source, get_operator(name)(), occurrence)
+                if changed is None:
+                    break
+                if (mutant := _mutant(module, source, changed, name)) is not None:
+                    yield mutant
+
+
+def _by_sql(module: ModuleType) -> Iterator[ChangedLine]:
+    source = Path(inspect.getfile(module)).read_text(encoding="utf-8")
+    lines = source.split("\n")
+    for number, line in enumerate(lines):
+        if '"' not in line or line.strip().startswith('"""'):
+            continue
+        for old, new in _SQL_SWAPS:
+            place = line.find(old, line.find('"'))
+            if place >= 0:
+                changed = [*lines[:number], line[:place] + new + line[place + len(old) :], *lines[number + 1 :]]
+                if (mutant := _mutant(module, source, "\n".join(changed), "sql")) is not None:
+                    yield mutant
+
+
+def _mutant(module: ModuleType, source: str, changed: str, operator: str) -> ChangedLine | None:
+    pairs = zip(source.split("\n"), changed.split("\n"), strict=False)
+    differing = next(((i, a, b) for i, (a, b) in enumerate(pairs, start=1) if a != b), None)
+    if differing is None or not _changes_code(source, changed):
+        return None
+    line, before, after = differing
+    return ChangedLine(
+        module=module.__name__,
+        line=line,
+        operator=operator.rsplit("/", 1)[-1],
+        before=before,
+        after=after.strip(),
+        source=changed,
+    )

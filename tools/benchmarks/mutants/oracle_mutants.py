@@ -1,0 +1,180 @@
+"""Automatic mutants of the reference and of the comparator: who guards the guards?
+
+    uv sync --group dev --group mutants
+    python -m tools.benchmarks.mutants.oracle_mutants [--only reference] [--sample 300] [--seed 1]
+
+No engine merges here. A mutant of the reference is killed by the saved cases, whose authors say what comes out, by the
+conservation laws and metamorphic relations on random cases that it answers itself, or by the tests of its
+rules and of its expressions, which ask Spark. A mutant of the comparator is killed by its tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from mergecheck import harness, reference
+from mergecheck.harness.engines.spark.packages import request_delta, request_s3a
+from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.oracles.relations.oracle import check_relations
+from mergecheck.harness.verdict import Verdict
+from mergecheck.model.case_file import load_cases
+from mergecheck.strategies import samples
+from tools.benchmarks.mutants.changed_lines import modules_of, one_per_line
+from tools.benchmarks.mutants.mutant_tests import watch_tests
+from tools.benchmarks.mutants.planted_mutants import planted
+from tools.selfcheck.fault import Mutant
+from tools.selfcheck.watch import watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mergecheck.model.case import Case
+    from tools.selfcheck.fault import Fault
+
+# Which modules, and the tests that must kill what the cases do not.
+PARTS = {
+    "reference": (
+        "tests/spec/test_reference_rules.py",
+        "tests/spec/test_reference_values.py",
+        "tests/spec/test_reference_evolution.py",
+        "tests/spec/test_reference_constraints.py",
+        "tests/spec/test_reference_sources.py",
+        "tests/spec/test_reference_analysis.py",
+        "tests/spec/test_reference_array_functions.py",
+        "tests/spec/test_reference_rule_coverage.py",
+        "tests/unit/reference/test_case_file.py",
+        "tests/unit/reference/test_case_layout.py",
+        "tests/meta/test_reference_row_model.py",
+        "tests/engines/test_reference_casts.py",
+        "tests/engines/test_reference_expressions.py",
+        "tests/engines/test_reference_queries.py",
+    ),
+    "harness": (
+        "tests/meta/test_comparator_mutants.py",
+        "tests/unit/compare/test_compare.py",
+        "tests/unit/compare/test_compare_rejections.py",
+        "tests/unit/compare/test_compare_expectations.py",
+        "tests/unit/compare/test_compare_rows.py",
+        "tests/unit/compare/test_compare_cell_identity.py",
+        "tests/unit/oracles/test_reference_oracle.py",
+        "tests/unit/compare/test_compare_invariants.py",
+    ),
+}
+MODULES = {
+    "reference": (reference, ("mergecheck.reference.",)),
+    "harness": (
+        harness,
+        (
+            "mergecheck.harness.compare.answers.",
+            "mergecheck.harness.compare.cell_identity",
+            "mergecheck.harness.compare.counting_laws",
+            "mergecheck.harness.compare.invariants",
+        ),
+    ),
+}
+# Reading of case files is tested elsewhere, and decides about no answer.
+LEFT_OUT = (
+    "mergecheck.model.case_file",
+    "mergecheck.model.json_shape",
+    "mergecheck.model.storage",
+    "mergecheck.harness.properties.rules",
+)
+SAVED = Path("tests/regress")
+
+
+def main() -> None:
+    """Draw the mutants, hold them against cases and tests, and say which survived."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
+    parser.add_argument("--max-cases", type=int, default=60, help="random cases, each with all relations")
+    parser.add_argument("--sample", type=int, help="so many mutants of each part, drawn from all")
+    parser.add_argument("--only", default="", help="modules whose name contains this text")
+    options = parser.parse_args()
+    request_delta()  # as the tests do; a session that runs already cannot be given further classes
+    request_s3a()
+    for part in PARTS:
+        _part(part, options)
+
+
+def _part(part: str, options: argparse.Namespace) -> None:
+    random = Random(options.seed)  # noqa: S311 - a choice of mutants, no secret
+    package, names = MODULES[part]
+    modules = [
+        m for m in modules_of(package, names) if options.only in m.__name__ and not m.__name__.startswith(LEFT_OUT)
+    ]
+    mutants = [one for module in modules for one in one_per_line(module, random)]
+    if options.sample is not None and options.sample < len(mutants):
+        mutants = random.sample(mutants, options.sample)
+    if not mutants:
+        return
+    tests = watch_tests(package, PARTS[part])
+    faults, left_out = planted(mutants)
+    killed: dict[str, str] = {}
+    if part == "reference":
+        saved = [
+            case for path in sorted(SAVED.rglob("*.jsonl")) for case in load_cases(path) if case.expect is not None
+        ]
+        drawn = [drawn.case for drawn in islice(samples(options.seed), options.max_cases)]
+        _held_against(saved, "saved cases", faults, killed, _breaks_its_word)
+        _held_against(drawn, "relations", faults, killed, _breaks_a_relation)
+    for number, fault in enumerate([one for one in faults if one.id not in killed]):
+        _say(f"tests: {number}, {len(killed)} of {len(faults)} killed")
+        if tests.catch(fault, quick=True) or tests.catch(fault, quick=False):
+            killed[fault.id] = "tests"
+        else:
+            print(f"survived  {fault.id}\n    {fault.summary}", flush=True)
+    by_module: dict[str, Counter[bool]] = defaultdict(Counter)
+    for fault in faults:
+        by_module[fault.id.partition(":")[0]][fault.id in killed] += 1
+    for module, counts in sorted(by_module.items()):
+        print(f"  {module}: {counts[True]} of {counts.total()}")
+    print(f"{part}: {len(killed)} of {len(faults)} killed ({len(killed) / len(faults):.0%})")
+    print(f"by {dict(Counter(killed.values()))}; left out: {dict(left_out)}", flush=True)
+
+
+def _held_against(
+    cases: Sequence[Case], name: str, faults: Iterable[Fault], killed: dict[str, str], shows: Callable[[Case], bool]
+) -> None:
+    """Run mutants on the cases on which their function gives another answer."""
+    mutants = [Mutant.of(fault) for fault in faults]
+    for number, case in enumerate(cases):
+        left = [mutant for mutant in mutants if mutant.fault.id not in killed]
+        with watched(left) as differing:
+            is_known = shows(case)
+        if is_known:  # the right reference is not meant to keep it
+            continue
+        for mutant in left:
+            if mutant.fault.id in differing:
+                with mutant.switched_on():
+                    if shows(case):
+                        killed[mutant.fault.id] = name
+        _say(f"{name}: {number + 1}, {len(killed)} killed")
+
+
+def _breaks_its_word(case: Case) -> bool:
+    try:
+        return check_case(case, ReferenceAsEngine()).verdict is Verdict.MISMATCH
+    except Exception:  # noqa: BLE001 - a mutant may raise anything; a run would end with a harness bug
+        return True
+
+
+def _breaks_a_relation(case: Case) -> bool:
+    try:
+        return check_relations(case, ReferenceAsEngine()).verdict in (Verdict.MISMATCH, Verdict.ENGINE_ERROR)
+    except Exception:  # noqa: BLE001 - as above
+        return True
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

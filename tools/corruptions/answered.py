@@ -1,0 +1,22 @@
+"""What is corrupted: an engine's answer to a case, and what it is held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mergecheck.harness.engine import Capabilities
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import Outcome, Rejection
+    from mergecheck.reference.answer import Reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """An engine's answer to a case, and what it is held against."""
+
+    case: Case
+    reference: Reference
+    capabilities: Capabilities
+    result: Outcome | Rejection

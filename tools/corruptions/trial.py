@@ -1,0 +1,89 @@
+"""Corrupt the recorded answer to a deviation's case, and see whether each corruption is reported."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.oracles.prepared_case import PreparedCase
+from mergecheck.harness.oracles.reference_oracle import check_prepared
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference import evaluate
+from tools.corruptions.answered import Answered
+from tools.corruptions.catalogue import CORRUPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mergecheck.harness.deviations.registry import Deviation, Deviations
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.model.outcome import Outcome, Rejection
+    from tools.corruptions.answers import RecordedEngine
+    from tools.corruptions.catalogue import Corruption
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One corrupted answer.
+
+    Attributes:
+        answer: the corrupted answer.
+        explained_by: the entries that take it for a known deviation; empty if it is reported, as it must be.
+    """
+
+    corruption: Corruption
+    answer: Outcome | Rejection
+    explained_by: tuple[str, ...]
+
+
+def corrupted(entry: Deviation, known: Deviations, recorded: RecordedEngine) -> Iterator[Tried]:
+    """Try every corruption of the recorded answer to an entry's case.
+
+    A corruption may undo a deviation instead of adding a fault. Then the answer agrees, or only some of its differences
+    are left, or only some of the entries that meet in the case are needed. Such an answer is left out.
+
+    Args:
+        entry: whose case it is.
+        known: all entries that may explain an answer.
+        recorded: the engine's answer to the case.
+    """
+    reference = evaluate(entry.case, several_matches=recorded.capabilities.several_matches)
+    prepared = PreparedCase(entry.case, reference)
+    given = Answered(case=entry.case, reference=reference, capabilities=recorded.capabilities, result=recorded.answer)
+    plain = check_prepared(prepared, recorded)
+    differences = _differences(plain)
+    entries = {one.id for one in known.explain(plain, recorded.capabilities)}
+    for corruption in CORRUPTIONS:
+        for answer in corruption.spoiled(given):
+            report = check_prepared(prepared, replace(recorded, answer=answer))
+            if report.verdict is not Verdict.MISMATCH or _differences(report) < differences:
+                continue
+            explaining = tuple(one.id for one in known.explain(report, recorded.capabilities))
+            if not explaining or not set(explaining) < entries:
+                yield Tried(corruption, answer, explaining)
+
+
+def _differences(report: CaseReport) -> set[tuple[str, str, str, str]]:
+    return {(m.check.value, m.kind, m.against, part) for m in report.mismatches for part in m.parts or m.lines}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many corrupted answers of an entry's case there are, and how many of them are reported."""
+
+    entry: Deviation
+    num_tried: int
+    num_reported: int
+    by_corruption: Counter[str]
+
+
+def tally(entry: Deviation, tried: Iterable[Tried]) -> Tally:
+    """Count corrupted answers."""
+    all_of_them = list(tried)
+    return Tally(
+        entry=entry,
+        num_tried=len(all_of_them),
+        num_reported=sum(not one.explained_by for one in all_of_them),
+        by_corruption=Counter(one.corruption.name for one in all_of_them),
+    )

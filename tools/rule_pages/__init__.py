@@ -1,0 +1,1 @@
+"""Writes docs/specification."""

@@ -1,0 +1,151 @@
+"""Seeds and shrinking spread over processes, each with a Spark session of its own."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import sys
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from typing import TYPE_CHECKING, TypeVar
+
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.processes.start import SAFE_PATH, end_with_parent, environment_with, forget_safe_path
+from mergecheck.harness.search.session import WARM_UP, stream_for
+from tools.selfcheck.shrinking import Shrunk, shrink_fault
+from tools.selfcheck.trial import SeedResult, run_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from tools.selfcheck.fault import Fault
+
+T = TypeVar("T")
+
+_EVERY = 50  # cases between two lines of progress
+
+_engine: PySparkEngine | None = None
+
+
+def run_seeds(
+    faults: Sequence[Fault],
+    seeds: Sequence[int],
+    *,
+    max_cases: int,
+    jobs: int,
+    listener: Callable[[SeedResult], None],
+    known: Sequence[SeedResult] = (),
+    drop_missed: bool = False,
+) -> list[SeedResult]:
+    """Run seeds in so many processes.
+
+    Args:
+        faults: which faults.
+        seeds: which seeds; each is one piece of work.
+        max_cases: cases per seed.
+        jobs: processes.
+        listener: told of every seed that is done.
+        known: results of other seeds.
+        drop_missed: what one seed has missed is not looked for by those that begin later: it is not solved anyway.
+
+    Raises:
+        HarnessBugError: see ``run_seed``.
+    """
+    found: list[SeedResult] = []
+
+    def told(result: SeedResult) -> None:
+        found.append(result)
+        listener(result)
+
+    def submitted(pool: ProcessPoolExecutor) -> Iterator[Future[SeedResult]]:
+        for seed in seeds:
+            missed = _missed(faults, [*known, *found]) if drop_missed else ()
+            left = [fault for fault in faults if fault.id not in missed]
+            yield _submitted(pool, _run_seed, left, missed, seed, max_cases)
+
+    with _pool(min(jobs, len(seeds))) as pool:
+        return _collected(submitted(pool), told, at_once=jobs)
+
+
+def _missed(faults: Sequence[Fault], results: Sequence[SeedResult]) -> tuple[str, ...]:
+    """Name the faults that a seed has missed."""
+    return tuple(fault.id for fault in faults if any(fault.id not in result.kills for result in results))
+
+
+def shrink_faults(
+    faults: Sequence[Fault], results: Sequence[SeedResult], *, jobs: int, listener: Callable[[Shrunk | None], None]
+) -> list[Shrunk | None]:
+    """Shrink a killing case of every fault that a seed found: that of the lowest seed.
+
+    Args:
+        faults: which faults.
+        results: the seeds.
+        jobs: processes.
+        listener: told of every fault that is done.
+    """
+    first: dict[str, tuple[int, int]] = {}
+    for result in sorted(results, key=lambda result: result.seed):
+        for name, kill in result.kills.items():
+            first.setdefault(name, (result.seed, kill.index))
+    found = (fault for fault in faults if fault.id in first)
+    with _pool(jobs) as pool:
+        return _collected(
+            (_submitted(pool, _shrink, fault, *first[fault.id]) for fault in found), listener, at_once=jobs
+        )
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    # A new interpreter each: a fork would share the parent's JVM connection, if it has one.
+    context = multiprocessing.get_context("spawn")
+    with environment_with(SAFE_PATH):  # the queues of a pool start a process, too
+        return ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_start)
+
+
+def _submitted(pool: ProcessPoolExecutor, do: Callable[..., T], *arguments: object) -> Future[T]:
+    with environment_with(SAFE_PATH):  # a pool starts its processes as work comes
+        return pool.submit(do, *arguments)
+
+
+def _collected(futures: Iterator[Future[T]], listener: Callable[[T], None], *, at_once: int) -> list[T]:
+    """Wait for pieces of work, so many at once; a piece is submitted when the iterator is asked for it."""
+    found: list[T] = []
+    waiting: set[Future[T]] = set()
+    try:
+        while True:
+            waiting.update(itertools.islice(futures, at_once - len(waiting)))
+            if not waiting:
+                return found
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                listener(future.result())
+                found.append(future.result())
+    except BaseException:
+        for future in waiting:
+            future.cancel()
+        raise
+
+
+def _start() -> None:
+    global _engine  # noqa: PLW0603 - one engine per process of the pool, made before its first piece of work
+    end_with_parent()
+    forget_safe_path()
+    _engine = PySparkEngine()
+    _engine.run(WARM_UP)
+
+
+def _run_seed(faults: Sequence[Fault], passed_over: tuple[str, ...], seed: int, max_cases: int) -> SeedResult:
+    assert _engine is not None  # noqa: S101 - the pool has started it
+    cases = stream_for(_engine, seed)
+    result = run_seed(faults, _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
+    result.passed_over = passed_over
+    return result
+
+
+def _progress(result: SeedResult) -> None:
+    if result.num_cases % _EVERY == 0:
+        sys.stderr.write(f"seed {result.seed}: {len(result.kills)} faults found in {result.num_cases} cases\n")
+
+
+def _shrink(fault: Fault, seed: int, index: int) -> Shrunk | None:
+    assert _engine is not None  # noqa: S101 - the pool has started it
+    return shrink_fault(fault, _engine, seed=seed, first=index)
