@@ -1,9 +1,8 @@
-"""The command line's entry point: the table of verbs, and exit codes for errors."""
+"""The command line's entry point, and exit codes for errors."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import logging
 import sys
 import traceback
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.configured.command import configured
 from mergecheck.harness.cli.output.terminal import (
     LentStream,
     LogNotices,
@@ -22,6 +20,7 @@ from mergecheck.harness.cli.output.terminal import (
     usage_error,
     whole_notice,
 )
+from mergecheck.harness.cli.verb_group import VerbGroup
 from mergecheck.harness.configuration.extras import missing_extra
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.verdict import ExitCode, MergecheckError, MissingExtraError, OutputError
@@ -42,103 +41,21 @@ Exit codes
   130  interrupted
 """
 
-# Sections of the help, and for each verb what it does.
-VERBS = {
-    "Check an engine": {
-        "run": "Check one case, or one merge of your own tables, and explain it.",
-        "fuzz": "Check random cases until a budget is spent.",
-        "explain": "Tell row by row how one case comes to its result.",
-        "replay": "Check saved cases and findings again.",
-        "sequences": "Check several merges and other writes on one table.",
-        "concurrency": "Check writers that run at the same time on one table.",
-        "variants": "Check cases under configurations that must not change them.",
-        "bisect": "Name the configuration that changes the outcome of a case.",
-        "scale": "Check merges of large generated tables.",
-    },
-    "Compare and certify engines": {
-        "matrix": "Compare several engines, feature by feature.",
-        "scoreboard": "Put stored runs of engines and releases together.",
-        "conform": "Run the fixed conformance suite and write a certificate.",
-        "learn": "Find out by trial what an engine refuses.",
-        "new-engine": "Write the template of an engine of your own.",
-    },
-    "Keep cases": {
-        "cases": "List, show, compare and prune saved cases.",
-        "adopt": "Make a finding a test of your project.",
-        "export": "Write a case as a script for another system.",
-        "shrink": "Make a failing case smaller.",
-        "import": "Make a case of two versions of a Delta table.",
-    },
-    "Inspect": {
-        "rules": "Count the cases that reach each rule of the specification.",
-        "selfcheck": "Measure how fast planted faults are found.",
-        "doctor": "Check that this machine has what a run needs.",
-    },
-    "Set up a project": {
-        "config": "Show the configuration and where each value comes from.",
-        "ci": "Report results to a CI service, or write its workflows.",
-        "compare": "Tell what a run found that an earlier one did not.",
-    },
-}
-_MODULES = {
-    "fuzz": "fuzzing.fuzz",
-    "cases": "saved.cases",
-    "adopt": "saved.adopt",
-    "export": "saved.export",
-    "shrink": "saved.shrink",
-    "import": "saved.import_case",
-    "explain": "explaining.explain",
-    "concurrency": "concurrency.concurrency",
-    "sequences": "sequencing.sequences",
-    "variants": "variants.variants",
-    "bisect": "variants.bisect",
-    "learn": "engines.learn",
-    "scoreboard": "engines.scoreboard",
-    "new-engine": "new_engine",
-    "config": "project.config",
-    "ci": "project.ci",
-    "compare": "project.compare",
-}
 # What these verbs import first is in smaller extras.
-_NEED_SPARK = dict.fromkeys(
-    ("concurrency", "scale", "selfcheck"), "spark"
-)  # what they import first is in smaller extras
-_FUNCTIONS = {"import": "import_case"}  # a word of Python's
+_NEED_SPARK = dict.fromkeys(("concurrency", "scale"), "spark")
+
+cli = click.version_option(package_name="mergecheck", message="mergecheck %(version)s")(
+    VerbGroup("mergecheck", help=_HELP)
+)
 
 
-class VerbGroup(click.Group):
-    """The verbs of ``VERBS``, each imported when it is asked for, since engines and libraries load slowly."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names of all verbs."""
-        return [name for section in VERBS.values() for name in section]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a verb; None if there is none of that name."""
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        module = importlib.import_module(f"mergecheck.harness.cli.verbs.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name.replace("-", "_")))
-        return configured(command, cmd_name)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """Write the verbs by section, without importing them."""
-        for title, section in VERBS.items():
-            with formatter.section(title):
-                formatter.write_dl(list(section.items()))
-
-
-@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]}, help=_HELP)
-@click.version_option(package_name="mergecheck", message="mergecheck %(version)s")
-def cli() -> None:
-    """Run one verb."""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. A mistake of the user is reported in one message, without a traceback.
+def main(arguments: Sequence[str] | None = None, *, command: click.Command = cli, name: str = "mergecheck") -> int:
+    """Run a command line. A mistake of the user is reported in one message, without a traceback.
 
     Args:
         arguments: what follows the program's name; None means those of this process.
+        command: mergecheck's verbs, or a command of another program.
+        name: what the program is called.
 
     Returns:
         The exit code (``ExitCode``).
@@ -146,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     make_streams_safe()
     logging.basicConfig(handlers=[LogNotices()])
     try:
-        code = _run(arguments)
+        code = _run(arguments, command, name)
         sys.stdout.flush()
     except BrokenPipeError:
         discard_output()
@@ -158,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, command: click.Command, name: str) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     results = Results(sys.stdout)
     # What an engine prints must not get into the one document.
@@ -168,7 +85,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     lent.enter_context(contextlib.redirect_stderr(err))
     try:
         with lent, interrupts_kept(also_swallowed=False):  # a run ends with a summary of what it did
-            answer = cli.main(args=given, prog_name="mergecheck", standalone_mode=False, obj=results)
+            answer = command.main(args=given, prog_name=name, standalone_mode=False, obj=results)
     except click.ClickException as error:
         usage_error(error)
         return error.exit_code
@@ -199,5 +116,6 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _missing(error: ImportError, given: Sequence[str]) -> MissingExtraError | None:
-    verb = next((word for word in given if not word.startswith("-")), "")
+    words = [word for word in given if not word.startswith("-")][:2]
+    verb = next((word for word in words if word in _NEED_SPARK), words[0] if words else "")
     return missing_extra(error, f"mergecheck {verb}".strip(), extra=_NEED_SPARK.get(verb))

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from mergecheck.harness import configuration
-from mergecheck.harness.cli.command_line import VerbGroup
 from mergecheck.harness.cli.configured.options import configured_options, option_schema, verbs_with_options
+from mergecheck.harness.cli.verb_group import VerbGroup
 from mergecheck.harness.configuration.schema import PROFILES, SCHEMA_FILE
 
 # Keys at the top apply to these verbs. The others have options of the same names that mean something else.
@@ -45,7 +45,7 @@ def build_schema() -> dict[str, Any]:
     """Return the schema; ``x-mergecheck-shared`` in it names the verbs that keys at the top apply to."""
     group = VerbGroup("mergecheck")
     verbs: dict[str, dict[str, Any]] = {
-        name.replace(" ", "-"): {key: option_schema(option) for key, option in configured_options(command).items()}
+        name: {key: option_schema(option) for key, option in configured_options(command).items()}
         for name, command in verbs_with_options(group, click.Context(group))
     }
     fuzz = verbs[_PYTEST_OPTIONS_OF]

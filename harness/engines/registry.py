@@ -21,9 +21,14 @@ DEFAULT_ENGINE = "pyspark"
 _MEMBERS = ("name", "version", "capabilities", "run", "close")
 
 
+def known_engines() -> tuple[EntryPoint, ...]:
+    """Return the engines that installed packages bring along, one of each name, by name."""
+    return tuple({entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}.values())
+
+
 def engine_names() -> tuple[str, ...]:
     """Return the names of the engines that installed packages bring along."""
-    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+    return tuple(entry.name for entry in known_engines())
 
 
 def engine_name(engine: Engine) -> str:

@@ -1,4 +1,4 @@
-"""The HTML report of ``mergecheck selfcheck``."""
+"""The HTML report of ``python -m tools.selfcheck``."""
 
 from __future__ import annotations
 

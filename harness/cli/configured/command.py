@@ -48,11 +48,11 @@ def configured(command: click.Command, name: str) -> click.Command:
 
     Args:
         command: the verb, which stays as it is, or a group of verbs.
-        name: what the configuration calls it, such as ``fuzz`` or ``cases show``.
+        name: what the configuration calls it, such as ``fuzz`` or ``cases-show``.
     """
     if isinstance(command, click.Group):
         group = copy.copy(command)
-        group.commands = {verb: configured(one, f"{name} {verb}") for verb, one in command.commands.items()}
+        group.commands = {verb: configured(one, f"{name}-{verb}") for verb, one in command.commands.items()}
         return group
     return ConfiguredCommand(command, name) if configured_options(command) else command
 
@@ -81,7 +81,8 @@ class ConfiguredCommand(click.Command):
             short_help=command.short_help,
             options_metavar=command.options_metavar,
         )
-        self._verb = name
+        self.key = name
+        """The name of its table in the configuration."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line; what it does not give is looked up in the configuration."""
@@ -94,7 +95,7 @@ class ConfiguredCommand(click.Command):
             profile=given.get("profile"),
         )
         keys = [key for key in names if key is not None]
-        settings = configuration.settings(self._verb.replace(" ", "-"), given=[*keys, *environment_options(os.environ)])
+        settings = configuration.settings(self.key, given=[*keys, *environment_options(os.environ)])
         if not _HELP & {*args}:  # before an option of the configuration is looked at
             configuration.require_trust(settings)
         options = configured_options(self)

@@ -39,17 +39,14 @@ def configured_options(command: click.Command) -> dict[str, click.Option]:
     return {key: one for key, one in found if key is not None and key not in left_out and isinstance(one, click.Option)}
 
 
-def verbs_with_options(
-    group: click.Group, context: click.Context, name: str = ""
-) -> Iterator[tuple[str, click.Command]]:
-    """Yield every verb that has such options, also those of groups, such as ``cases show``."""
+def verbs_with_options(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Yield every verb that has such options, also those of groups, with what the configuration calls it."""
     for verb in group.list_commands(context):
         command = group.get_command(context, verb)
-        full = f"{name} {verb}".strip()
         if isinstance(command, click.Group):
-            yield from verbs_with_options(command, context, full)
+            yield from verbs_with_options(command, context)
         elif command is not None and configured_options(command):
-            yield full, command
+            yield getattr(command, "key", verb), command
 
 
 def option_schema(option: click.Option) -> dict[str, Any]:

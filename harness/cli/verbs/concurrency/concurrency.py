@@ -13,7 +13,6 @@ from mergecheck.harness.cli.verbs.concurrency.modes import (
     SCHEDULED,
     count,
     enumerate_all,
-    hunt_all,
     list_scenarios,
     race,
 )
@@ -24,13 +23,11 @@ from mergecheck.harness.lab.concurrency.scenario import Isolation
 from mergecheck.harness.lab.concurrency.scenarios import COUNTER, scenarios
 from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import HarnessBugError, UserInputError
-from tools.selfcheck.catalogue import load_conflict_faults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.harness.lab.concurrency.scenario import Scenario
-    from tools.selfcheck.catalogue import ConflictFault
 
 
 @click.command()
@@ -42,8 +39,6 @@ if TYPE_CHECKING:
     help="A scenario whose interleavings are run; repeat it for several. All if left out.",
 )
 @click.option("--list", "lists", is_flag=True, help="Show the scenarios, and run nothing.")
-@click.option("--faults", "plants", is_flag=True, help="Plant the faults of the conflict rules, and look for each.")
-@click.option("--fault", "fault_ids", multiple=True, metavar="NAME", help="Plant this fault; repeat it for several.")
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
@@ -87,8 +82,6 @@ def concurrency(
     *,
     names: tuple[str, ...],
     lists: bool,
-    plants: bool,
-    fault_ids: tuple[str, ...],
     steps: int | None,
     writers: int,
     engine_name: str,
@@ -102,12 +95,12 @@ def concurrency(
     Runs every interleaving of small scenarios on the merge of this project or, with --steps, a random race of
     processes, some of which are killed. --scenario counter --steps N races N merges that count (docs/concurrency.md).
     """
-    chosen = _chosen(names)
+    chosen = scenarios_named(names)
     if lists:
         return list_scenarios(chosen, as_json=as_json)
     if steps is not None:
-        if plants or fault_ids or (names and names != (COUNTER,)):
-            raise UserInputError(f"--steps goes with neither faults nor any scenario but {COUNTER}")
+        if names and names != (COUNTER,):
+            raise UserInputError(f"--steps goes with no scenario but {COUNTER}")
         level = Isolation(isolation)
         if level is Isolation.WRITE_SERIALIZABLE and (engine_name != "delta-rs" or names):
             raise UserInputError(f"--isolation {isolation}: only random races of delta-rs have this level (R-751)")
@@ -127,26 +120,21 @@ def concurrency(
             f"the steps of {engine_name} cannot be scheduled, so it has no interleavings to enumerate: give --steps N "
             "for a random race"
         )
-    faults = _faults(fault_ids) if plants or fault_ids else ()
     with open_engine(SCHEDULED) as engine:
         if not isinstance(engine, SparkSessionEngine):
             raise HarnessBugError(f"the engine {SCHEDULED} has no session")
         notice("starting Spark ...")
         session = engine.session()
-        if faults:
-            return hunt_all(faults, chosen, session, as_json=as_json)
         return enumerate_all(chosen, session, as_json=as_json)
 
 
-def _chosen(names: Sequence[str]) -> tuple[Scenario, ...]:
+def scenarios_named(names: Sequence[str]) -> tuple[Scenario, ...]:
+    """Return the scenarios of these names, all if there are none.
+
+    Raises:
+        UserInputError: there is none of a name.
+    """
     known = {scenario.name: scenario for scenario in scenarios()}
     if unknown := [name for name in names if name not in known]:
         raise UserInputError(f"no scenario is called {', '.join(unknown)}. Choose from {', '.join(known)}.")
     return tuple(known[name] for name in names) or tuple(known.values())
-
-
-def _faults(ids: Sequence[str]) -> tuple[ConflictFault, ...]:
-    known = {one.fault.id: one for one in load_conflict_faults()}
-    if unknown := [name for name in ids if name not in known]:
-        raise UserInputError(f"no fault of conflicts is called {', '.join(unknown)}. Choose from {', '.join(known)}.")
-    return tuple(known[name] for name in ids) or tuple(known.values())

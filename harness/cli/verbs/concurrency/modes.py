@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
@@ -12,7 +12,6 @@ from mergecheck.harness.lab.concurrency.race.text import race_json, race_lines
 from mergecheck.harness.lab.concurrency.text import (
     MAX_FINDINGS,
     Tally,
-    finding_json,
     finding_lines,
     summary_line,
     tally_json,
@@ -20,7 +19,6 @@ from mergecheck.harness.lab.concurrency.text import (
 from mergecheck.harness.verdict import ExitCode
 from mergecheck.model.formatting import counted
 from mergecheck.reference import MergeReference
-from tools.selfcheck.conflicts import hunt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.lab.concurrency.race.run import RaceOptions, RaceReport
     from mergecheck.harness.lab.concurrency.scenario import Scenario
-    from tools.selfcheck.catalogue import ConflictFault
-    from tools.selfcheck.conflicts import Hunt
 
 SCHEDULED = "pyspark"
 """The engine whose points can be scheduled."""
@@ -62,44 +58,6 @@ def enumerate_all(chosen: Sequence[Scenario], session: SparkSession, *, as_json:
     else:
         show(summary_line(tallies))
     return ExitCode.MISMATCH if any(tally.findings for tally in tallies) else ExitCode.AGREE
-
-
-def hunt_all(
-    faults: Sequence[ConflictFault], chosen: Sequence[Scenario], session: SparkSession, *, as_json: bool
-) -> ExitCode:
-    """Look for each fault; a fault that is not found is a finding about the search."""
-    hunts: list[Hunt] = []
-    reference = MergeReference()
-    for planted in faults:
-        found = hunt(planted.fault, chosen, session, reference)
-        hunts.append(found)
-        if not as_json:
-            show("\n".join(_hunt_lines(found)))
-    if as_json:
-        emit_json({"faults": [_hunt_json(one) for one in hunts]})
-    else:
-        show(f"{sum(one.finding is not None for one in hunts)} of {len(hunts)} faults found")
-    return ExitCode.AGREE if all(one.finding is not None for one in hunts) else ExitCode.MISMATCH
-
-
-def _hunt_lines(found: Hunt) -> list[str]:
-    if found.finding is None:
-        return [f"{found.fault.id}: not found in {found.num_interleavings} interleavings"]
-    first = found.finding.verdict.problems[0]
-    return [
-        f"{found.fault.id}: found by interleaving {found.num_interleavings}, in {found.finding.scenario.name}",
-        f"  {first}",
-    ]
-
-
-def _hunt_json(found: Hunt) -> dict[str, Any]:
-    finding = found.finding
-    return {
-        "fault": found.fault.id,
-        "interleavings": found.num_interleavings,
-        "scenario": None if finding is None else finding.scenario.name,
-        "finding": None if finding is None else finding_json(finding.history, finding.verdict),
-    }
 
 
 def race(options: RaceOptions, *, as_json: bool) -> ExitCode:

@@ -22,6 +22,18 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @json_option
 def compare(*, old: Path, new: Path, as_json: bool) -> int:
     """Compare two results of fuzz --json or replay --json by fingerprint; only new differences fail (exit code 1)."""
+    return compare_runs(old, new, as_json=as_json)
+
+
+def compare_runs(old: Path, new: Path, *, as_json: bool) -> ExitCode:
+    """Show what one run found that the other did not.
+
+    Returns:
+        1 or 3 if the new run has differences, or errors alone, that the old one has not.
+
+    Raises:
+        UserInputError: a file is no result, or the runs did not check the same cases.
+    """
     found = compare_results(read_result(old), read_result(new))
     only_errors = all(problem.endswith(": engine_error") for problem in found.new)
     code = (ExitCode.ENGINE if only_errors else ExitCode.MISMATCH) if found.new else ExitCode.AGREE

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-@click.group()
-def config() -> None:
-    """Show the configuration, or its JSON schema."""
-
-
-@config.command(name="show")
+@click.command(name="show")
 @click.argument("verbs", nargs=-1, metavar="[VERB]...")
 @click.option("--profile", metavar="NAME", help="As if the verbs were called with this profile.")
 @click.option("--config", "file", type=click.Path(path_type=Path), metavar="FILE", help="The configuration to show.")
@@ -55,7 +50,7 @@ def show_config(*, verbs: tuple[str, ...], profile: str | None, file: Path | Non
         _print(configuration, values)
 
 
-@config.command()
+@click.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
 @click.option("--remove", is_flag=True, help="Trust it no more.")
 @json_option
@@ -88,7 +83,7 @@ def trust(*, folder: Path, remove: bool, as_json: bool) -> None:
         show(told)
 
 
-@config.command()
+@click.command()
 def schema() -> None:
     """Print the JSON schema of the configuration, for editors."""
     show(json.dumps(load_configuration(Path.cwd(), environment={}).schema, indent=1))

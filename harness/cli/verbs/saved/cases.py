@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from mergecheck.harness.cli.options import case_id_option, findings_option, json_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice_unreadable, show
+from mergecheck.harness.cli.verbs.project.compare import compare_runs
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved
-from mergecheck.harness.cli.verbs.saved.prune import prune_cases
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.origin import case_text, origin_to_json
 from mergecheck.harness.findings.shrink.shrinker import num_rows
@@ -21,21 +22,11 @@ from mergecheck.harness.verdict import ExitCode
 from mergecheck.model.case_file import ORIGIN_KEY, case_to_json
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mergecheck.harness.findings.corpus import Corpus, SavedCase
     from mergecheck.harness.findings.origin import Origin
 
 
-@click.group()
-def cases() -> None:
-    """List, show, compare and prune saved cases."""
-
-
-cases.add_command(prune_cases)
-
-
-@cases.command(name="list")
+@click.command(name="list")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @findings_option("The folder that is listed if no PATH is given, and where ids of findings are looked up.")
 @json_option
@@ -56,7 +47,7 @@ def list_cases(*, paths: tuple[str, ...], findings_directory: Path, as_json: boo
     return ExitCode.USAGE if unreadable else ExitCode.AGREE
 
 
-@cases.command(name="show")
+@click.command(name="show")
 @click.argument("name", metavar="ID|FILE")
 @case_id_option
 @click.option("--sql", "as_sql", is_flag=True, help="Print a script for Spark SQL with Delta Lake.")
@@ -87,16 +78,24 @@ def show_case(*, name: str, case_id: str | None, as_sql: bool, findings_director
         show("\n".join(lines))
 
 
-@cases.command(name="diff")
+@click.command(name="diff")
 @click.argument("first", metavar="ID|FILE")
 @click.argument("second", metavar="ID|FILE")
+@click.option(
+    "--results",
+    "are_results",
+    is_flag=True,
+    help="Compare two results of fuzz --json or replay --json by fingerprint; only new differences fail (exit code 1).",
+)
 @findings_option("Where ids of findings are looked up.")
 @json_option
-def diff_cases(*, first: str, second: str, findings_directory: Path, as_json: bool) -> int:
+def diff_cases(*, first: str, second: str, are_results: bool, findings_directory: Path, as_json: bool) -> int:
     """Compare two cases: tables, statement, settings and expectation. Exit code 1 if they differ.
 
-    The id and the origin say nothing about the merge, and are not compared.
+    The id and the origin have no meaning for the merge, and are not compared. With --results: compare two runs.
     """
+    if are_results:
+        return compare_runs(Path(first), Path(second), as_json=as_json)
     store = FindingsDirectory(findings_directory)
     saved = [one_saved(name, None, findings=store, verb="cases diff") for name in (first, second)]
     documents = [case_to_json(one.case) for one in saved]

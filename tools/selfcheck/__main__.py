@@ -1,14 +1,16 @@
-"""``mergecheck selfcheck``: measure how fast random cases find faults that are planted in the merge."""
+"""``python -m tools.selfcheck``: measure how fast random cases find faults that are planted in the merge."""
 
 from __future__ import annotations
 
 import datetime as dt
 import importlib.metadata
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mergecheck.harness.cli.command_line import main
 from mergecheck.harness.cli.options import FiniteRange, json_option, markdown_option
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
@@ -204,3 +206,7 @@ def _listed(fault: Fault) -> dict[str, Any]:
         "origin": fault.origin,
         "changes": [{"function": one.function, "replace": one.replace, "by": one.by} for one in fault.changes],
     }
+
+
+if __name__ == "__main__":
+    sys.exit(main(command=selfcheck, name="selfcheck"))
