@@ -24,11 +24,14 @@ class Verb:
         summary: one line for the help of its group.
         place: module below ``mergecheck.harness.cli.verbs``, and the command in it: ``saved.cases:list_cases``.
         key: the name of its table in the configuration; no other verb has it.
+        shown: the options that its help describes, by section; all if it is None. The rest are settings of the
+            configuration that the help names only.
     """
 
     summary: str
     place: str
     key: str
+    shown: Mapping[str, tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,13 @@ class Group:
 
 _Sections: TypeAlias = "Mapping[str, Mapping[str, Verb | Group]]"
 
+_FUZZ_OPTIONS = {
+    "Budget": ("max-cases", "max-time", "max-findings"),
+    "What is drawn": ("seed", "features-off", "focus"),
+    "What is checked": ("engine", "check", "oracle", "expressions", "deviations"),
+    "Reports": ("findings", "html", "json", "quiet", "baseline", "fail-if-worse"),
+    "How it runs": ("jobs", "config", "help"),
+}
 _CASES = {
     "list": Verb("List saved cases.", "saved.cases:list_cases", "cases-list"),
     "show": Verb("Show a case, as tables, SQL or JSON.", "saved.cases:show_case", "cases-show"),
@@ -77,7 +87,7 @@ _GROUPS = {"cases": _CASES, "engine": _ENGINE, "config": _CONFIG, "lab": _LAB}
 SECTIONS: _Sections = {
     "Check an engine": {
         "run": Verb("Check one case, or a merge of your own tables, and explain it.", "run:run", "run"),
-        "fuzz": Verb("Check random cases until a budget is spent.", "fuzzing.fuzz:fuzz", "fuzz"),
+        "fuzz": Verb("Check random cases until a budget is spent.", "fuzzing.fuzz:fuzz", "fuzz", _FUZZ_OPTIONS),
         "replay": Verb("Check saved cases and findings again.", "replay:replay", "replay"),
         "variants": Verb("Check that an optimisation changes no outcome.", "variants.variants:variants", "variants"),
     },
@@ -176,7 +186,7 @@ def _command(name: str, found: Verb | Group) -> click.Command:
         return VerbGroup(name, {"": found.verbs}, help=found.summary)
     module, _, function = found.place.partition(":")
     command: click.Command = getattr(importlib.import_module(f"mergecheck.harness.cli.verbs.{module}"), function)
-    return configured(command, found.key)
+    return configured(command, found.key, found.shown)
 
 
 def _renamed(old: str) -> click.Command:

@@ -43,18 +43,19 @@ def config_options() -> list[click.Option]:
     ]
 
 
-def configured(command: click.Command, name: str) -> click.Command:
+def configured(command: click.Command, name: str, shown: Mapping[str, tuple[str, ...]] | None = None) -> click.Command:
     """Return a verb that obeys the configuration, or the verb itself if it has nothing to configure.
 
     Args:
         command: the verb, which stays as it is, or a group of verbs.
         name: what the configuration calls it, such as ``fuzz`` or ``cases-show``.
+        shown: the options that its help describes, by section; all if left out.
     """
     if isinstance(command, click.Group):
         group = copy.copy(command)
         group.commands = {verb: configured(one, f"{name}-{verb}") for verb, one in command.commands.items()}
         return group
-    return ConfiguredCommand(command, name) if configured_options(command) else command
+    return ConfiguredCommand(command, name, shown or {}) if configured_options(command) else command
 
 
 def environment_options(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -68,9 +69,10 @@ class ConfiguredCommand(click.Command):
     Args:
         command: the verb as it was written.
         name: what the configuration calls it.
+        shown: the options that its help describes, by section; all if there are none.
     """
 
-    def __init__(self, command: click.Command, name: str) -> None:
+    def __init__(self, command: click.Command, name: str, shown: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(
             command.name,
             context_settings=command.context_settings,
@@ -83,6 +85,20 @@ class ConfiguredCommand(click.Command):
         )
         self.key = name
         """The name of its table in the configuration."""
+        self._shown = shown
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Describe the options, by section if there are any; the others are named as settings."""
+        if not self._shown:
+            super().format_options(ctx, formatter)
+            return
+        records = {max(one.opts, key=len)[2:]: one.get_help_record(ctx) for one in self.get_params(ctx)}
+        for title, names in self._shown.items():
+            with formatter.section(title):
+                formatter.write_dl([record for name in names if (record := records.get(name))])
+        described = {name for names in self._shown.values() for name in names}
+        with formatter.section(f"Settings, which are options too (mergecheck config show {self.key})"):
+            formatter.write_text(", ".join(sorted(name for name in records if name not in described)))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line; what it does not give is looked up in the configuration."""
