@@ -170,7 +170,7 @@ class UnreadableByEngineError(Exception):
 
 @runtime_checkable
 class LivingEngine(Engine, Protocol):
-    """An engine that can merge into a Delta table that is there already (``mergecheck sequences``)."""
+    """An engine that can merge into a Delta table that is there already (``mergecheck lab sequences``)."""
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
         """Run a case on a table; the case's target says what it holds now."""
@@ -179,7 +179,7 @@ class LivingEngine(Engine, Protocol):
 
 @runtime_checkable
 class ReadingEngine(Engine, Protocol):
-    """An engine that can read a Delta table which others have written (``mergecheck sequences``)."""
+    """An engine that can read a Delta table which others have written (``mergecheck lab sequences``)."""
 
     def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
         """Read the rows of a table with these columns.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.reference.trace import Trace
 
 if TYPE_CHECKING:
-    from mergecheck.model.outcome import Prediction, Rejection, Unsupported
+    from mergecheck.model.outcome import PartialAnswer, Prediction, Rejection, Unsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

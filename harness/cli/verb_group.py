@@ -108,9 +108,9 @@ RENAMED: Mapping[str, str] = {
     **{name: f"cases {name}" for name in ("adopt", "export", "import", "shrink")},
     **{name: f"lab {name}" for name in _LAB},
     "ci": "config ci",
-    "compare": "cases diff --results",
+    "compare": "cases diff --runs",
     "conform": "engine conform",
-    "learn": "engine conform --capabilities",
+    "learn": "engine conform --learned",
     "new-engine": "engine new",
 }
 """Names that verbs had, and what they are now. An old name works in this release, with a notice."""

@@ -39,17 +39,17 @@ class Power(Enum):
 
 _BY_POWER: Mapping[Power, str] = {
     Power.NONE: """
-        batch boundary case-timeout check common driver-memory drop-missed expressions fail-if-worse fault faults
-        features-off files first floor focus focus-paths fuzz github isolation jobs kills max-cases max-deviating
-        max-findings max-sequences max-time memory-limit no-deviations oracle pairs proof quiet require-all require-plan
-        rows scenario seed seeds shape shrink shrink-runs shrink-time start steer steps variant verbose writers
+        batch boundary case-timeout check common driver-memory expressions fail-if-worse features-off files first floor
+        focus focus-paths fuzz github isolation jobs kills max-cases max-deviating max-findings max-sequences max-time
+        memory-limit no-deviations oracle pairs proof quiet require-all require-plan runs rows scenario seed shape
+        shrink-runs shrink-time start steer steps variant verbose writers
     """,
     Power.ENGINE: "engine writer",
     Power.MASTER: "master",
     Power.ROOT: "table-root",
-    Power.READS: "baseline capabilities case deviations history",
+    Power.READS: "baseline capabilities case check-learned deviations history",
     Power.WRITES_FOLDER: "findings work",
-    Power.WRITES_EVENTS: "certificate events observations results totals",
+    Power.WRITES_EVENTS: "certificate events learned observations totals",
     Power.WRITES_HTML: "html",
     Power.WRITES_MARKDOWN: "markdown",
     Power.WRITES_XML: "junit",

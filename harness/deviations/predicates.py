@@ -92,7 +92,7 @@ def _check_value(word: str, value: Any) -> None:  # noqa: ANN401 - any TOML valu
     if known.kind is dict and not all(isinstance(item, str) for item in value.values()):
         raise BadPredicateError(f"{word} = {value!r} must give every name a text")
     if word == "reached_rules" and (unknown := set(value) - {r.number for r in known_rules()}):
-        raise BadPredicateError(f"{word} has {sorted(unknown)}, which are no rules: see mergecheck rules")
+        raise BadPredicateError(f"{word} has {sorted(unknown)}, which are no rules: see mergecheck lab rules")
     if word.endswith("clauses") and (unknown := set(value) - _CLAUSES):
         raise BadPredicateError(f"{word} has {sorted(unknown)}, allowed: {sorted(_CLAUSES)}")
     if word.endswith("kinds") and (unknown := set(value) - _KINDS_OF_CLAUSES):

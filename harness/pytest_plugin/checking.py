@@ -111,10 +111,7 @@ def check_case(case: Case, path: Path, config: pytest.Config, *, origin: Origin 
     from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
     from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
     from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
-    from mergecheck.harness.verdict import (
-        EngineDownError,
-        Verdict,
-    )
+    from mergecheck.harness.verdict import EngineDownError, Verdict  # noqa: PLC0415 - the same
 
     checker = checker_of(config)
     report: CaseReport = check_saved(case, checker)

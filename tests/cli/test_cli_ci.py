@@ -40,20 +40,20 @@ def replayed(*cases: tuple[str, str], **changes: Any) -> str:
 def test_only_new_differences_fail(mergecheck: Mergecheck, folder: Path) -> None:
     (folder / "old.json").write_text(replayed(("a", "mismatch"), ("b", "agree"), ("c", "mismatch")))
     (folder / "new.json").write_text(replayed(("a", "mismatch"), ("b", "agree"), ("c", "agree")))
-    ended = mergecheck("compare", "old.json", "new.json")
+    ended = mergecheck("cases", "diff", "--runs", "old.json", "new.json")
     assert ended.code == 0
     assert ended.out.split("\n")[-2] == "0 new, 1 gone, 1 the same"
-    ended = mergecheck("compare", "new.json", "old.json", "--json")
+    ended = mergecheck("cases", "diff", "--runs", "new.json", "old.json", "--json")
     assert ended.code == 1
     assert ended.json["new"] == ["c: rows missing_rows against reference"]
     (folder / "down.json").write_text(replayed(("a", "engine_error"), ("b", "agree"), ("c", "agree")))
-    assert mergecheck("compare", "new.json", "down.json").code == 3
+    assert mergecheck("cases", "diff", "--runs", "new.json", "down.json").code == 3
 
 
 def test_another_kind_of_difference_is_new(mergecheck: Mergecheck, folder: Path) -> None:
     (folder / "old.json").write_text(replayed(("a", "mismatch")))
     (folder / "new.json").write_text(replayed(("a", "mismatch"), kind="extra_rows"))
-    assert mergecheck("compare", "old.json", "new.json").code == 1
+    assert mergecheck("cases", "diff", "--runs", "old.json", "new.json").code == 1
 
 
 def finding(engine: str, seed: int) -> str:
@@ -66,8 +66,8 @@ def test_findings_of_two_versions_are_compared_by_fingerprint(mergecheck: Mergec
     (folder / "old.json").write_text(finding("engine", 1))
     (folder / "new.json").write_text(finding("engine-two", 1))
     (folder / "other.json").write_text(finding("engine", 2))
-    assert mergecheck("compare", "old.json", "new.json").code == 0
-    ended = mergecheck("compare", "old.json", "other.json")
+    assert mergecheck("cases", "diff", "--runs", "old.json", "new.json").code == 0
+    ended = mergecheck("cases", "diff", "--runs", "old.json", "other.json")
     assert ended.code == 2
     assert "other seeds draw other cases" in ended.err.replace("\n", " ")
 
@@ -75,7 +75,7 @@ def test_findings_of_two_versions_are_compared_by_fingerprint(mergecheck: Mergec
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"seed": 1}', "[" * 100_000, '{"cases": [{"id": 1}]}'])
 def test_what_is_no_result_is_told(mergecheck: Mergecheck, folder: Path, text: str) -> None:
     (folder / "bad.json").write_text(text)
-    ended = mergecheck("ci", "report", "bad.json", "--github")
+    ended = mergecheck("config", "ci", "report", "bad.json", "--github")
     assert ended.code == 2
     assert "is no result of mergecheck" in ended.err
 
@@ -84,7 +84,7 @@ def test_a_real_run_is_reported(mergecheck: Mergecheck, folder: Path, monkeypatc
     write_case(folder / "case.json", id="null-key")
     (folder / "r.json").write_text(mergecheck("replay", "case.json", "--engine", FAULTY, "--json").out)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
-    ended = mergecheck("ci", "report", "r.json", "--github", "--junit", "j.xml")
+    ended = mergecheck("config", "ci", "report", "r.json", "--github", "--junit", "j.xml")
     assert ended.code == 0
     (line,) = ended.out.splitlines()
     assert line.endswith(f"Again: mergecheck replay --engine {FAULTY} case.json")
@@ -108,13 +108,15 @@ def test_known_deviations_of_a_run_are_counted_by_entry(
     assert document["deviations"]
     (folder / "r.json").write_text(json.dumps(document))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
-    assert mergecheck("ci", "report", "r.json", "--github").code == 0
+    assert mergecheck("config", "ci", "report", "r.json", "--github").code == 0
     summary = (folder / "summary.md").read_text()
     assert f"| deviates | {document['deviating']} |" in summary
     rows = [f"| {name} | {number} |" for name, number in document["deviations"].items()]
     assert "\n".join(("| known deviation | cases |", "|---|---:|", *rows)) in summary
     (folder / "r.json").write_text(json.dumps(document | {"exit_code": 4, "inconclusive": ["too *many* known"]}))
-    assert "r.json: too *many* known" in mergecheck("ci", "report", "r.json", "--github", "--junit", "j.xml").out
+    assert (
+        "r.json: too *many* known" in mergecheck("config", "ci", "report", "r.json", "--github", "--junit", "j.xml").out
+    )
     assert "**Inconclusive:** too \\*many\\* known.\n" in (folder / "summary.md").read_text()
     assert "inconclusive, too *many* known: " in (folder / "j.xml").read_text()
 
@@ -123,7 +125,7 @@ def test_hostile_texts_stay_texts(mergecheck: Mergecheck, folder: Path, monkeypa
     """No text of a case begins a workflow command, ends a code block, or breaks XML."""
     (folder / "r.json").write_text(replayed((HOSTILE, "mismatch"), kind=HOSTILE, lines=[HOSTILE]))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
-    ended = mergecheck("ci", "report", "r.json", "--github", "--junit", "j.xml")
+    ended = mergecheck("config", "ci", "report", "r.json", "--github", "--junit", "j.xml")
     assert ended.code == 0
     (line,) = ended.out.splitlines()
     assert line.startswith("::error title=mergecheck mismatch::case a%0A::error::x | <b>")
@@ -137,11 +139,11 @@ def test_escapes_are_those_that_github_documents() -> None:
 
 
 def test_workflows_are_written_once(mergecheck: Mergecheck, folder: Path) -> None:
-    assert len(mergecheck("ci", "github", "--json").json["files"]) == len(WORKFLOWS)
-    assert "there already" in mergecheck("ci", "github").out
+    assert len(mergecheck("config", "ci", "github", "--json").json["files"]) == len(WORKFLOWS)
+    assert "there already" in mergecheck("config", "ci", "github").out
     changed = folder / ".github" / "workflows" / WORKFLOWS[0]
     changed.write_text("mine")
-    ended = mergecheck("ci", "github")
+    ended = mergecheck("config", "ci", "github")
     assert ended.code == 2
     assert WORKFLOWS[0] in ended.err.replace("\n", "")
     assert changed.read_text() == "mine"

@@ -1,4 +1,4 @@
-"""``mergecheck concurrency``: the list of scenarios, races of delta-rs, and what is refused. No Spark is started."""
+"""``mergecheck lab concurrency``: the list of scenarios, races of delta-rs, and what is refused, all without Spark."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def test_the_scenarios_can_be_listed(mergecheck: Mergecheck) -> None:
-    ended = mergecheck("concurrency", "--list")
+    ended = mergecheck("lab", "concurrency", "--list")
     assert ended.code == 0
     assert [line.split()[0] for line in ended.out.splitlines()] == [one.name for one in scenarios()]
-    (one,) = mergecheck("concurrency", "--list", "--scenario", "counter", "--json").json["scenarios"]
+    (one,) = mergecheck("lab", "concurrency", "--list", "--scenario", "counter", "--json").json["scenarios"]
     assert one == {"name": "counter", "summary": "Two merges count up the rows that they read."}
 
 
@@ -24,17 +24,15 @@ def test_the_scenarios_can_be_listed(mergecheck: Mergecheck) -> None:
     ("arguments", "said"),
     [
         (["--scenario", "nosuch"], "no scenario is called nosuch. Choose from update-update,"),
-        (["--fault", "nosuch"], "no fault of conflicts is called nosuch. Choose from concurrent-append-ignored,"),
         (["--engine", "delta-rs"], "the steps of delta-rs cannot be scheduled"),
-        (["--steps", "3", "--faults"], "--steps goes with neither faults nor"),
-        (["--steps", "3", "--scenario", "append"], "nor any scenario but counter"),
+        (["--steps", "3", "--scenario", "append"], "goes with no scenario but counter"),
         (["--steps", "3", "--isolation", "WriteSerializable"], "only random races of delta-rs have this level"),
         (["--steps", "3", "--engine", "duckdb"], "'duckdb' is not one of"),
     ],
 )
 def test_bad_options_are_usage_errors(mergecheck: Mergecheck, arguments: list[str], said: str) -> None:
     """One message that says what is allowed."""
-    ended = mergecheck("concurrency", *arguments)
+    ended = mergecheck("lab", "concurrency", *arguments)
     assert ended.code == 2
     assert said in " ".join(ended.err.split())
 
@@ -42,7 +40,17 @@ def test_bad_options_are_usage_errors(mergecheck: Mergecheck, arguments: list[st
 def test_counters_of_delta_rs_lose_no_update(mergecheck: Mergecheck) -> None:
     """Whatever the threads' order, the counter is the number of commits."""
     ended = mergecheck(
-        "concurrency", "--engine", "delta-rs", "--scenario", "counter", "--writers", "2", "--steps", "6", "--json"
+        "lab",
+        "concurrency",
+        "--engine",
+        "delta-rs",
+        "--scenario",
+        "counter",
+        "--writers",
+        "2",
+        "--steps",
+        "6",
+        "--json",
     )
     assert ended.code == 0
     found = ended.json

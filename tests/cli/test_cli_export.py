@@ -1,4 +1,4 @@
-"""``mergecheck export``: what it writes runs by itself, and comes to the reference's rows."""
+"""``mergecheck cases export``: what it writes runs by itself, and comes to the reference's rows."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def plain(value: Any) -> Any:
 def test_duckdb(mergecheck: Mergecheck, folder: Path, name: str) -> None:
     """The script runs in DuckDB, and its last statement gives the rows."""
     file = write_case(folder / "case.json", **CASES[name])
-    ended = mergecheck("export", file, "--format", "duckdb", "-o", "case.sql")
+    ended = mergecheck("cases", "export", file, "--format", "duckdb", "-o", "case.sql")
     assert (ended.code, ended.out) == (0, "wrote case.sql\n")
     with duckdb.connect() as connection:
         merge, query = (folder / "case.sql").read_text().rstrip().rsplit("\n", 1)
@@ -103,7 +103,7 @@ def test_duckdb(mergecheck: Mergecheck, folder: Path, name: str) -> None:
 def test_delta_rs(mergecheck: Mergecheck, folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The script runs with deltalake and pyarrow alone."""
     file = write_case(folder / "case.json", **CASES[name])
-    assert mergecheck("export", file, "--format", "delta-rs", "-o", "case.py").code == 0
+    assert mergecheck("cases", "export", file, "--format", "delta-rs", "-o", "case.py").code == 0
     text = (folder / "case.py").read_text()
     assert "mergecheck" not in text
     found = [tuple(row.values()) for row in runpy.run_path("case.py")["rows"]]
@@ -115,7 +115,7 @@ def test_delta_rs(mergecheck: Mergecheck, folder: Path, name: str, capsys: pytes
 def test_sqllogictest(mergecheck: Mergecheck, folder: Path, name: str) -> None:
     """The test holds in DuckDB, and fails if a row is lost."""
     file = write_case(folder / "case.json", **CASES[name])
-    assert mergecheck("export", file, "--format", "sqllogictest", "-o", "case.test").code == 0
+    assert mergecheck("cases", "export", file, "--format", "sqllogictest", "-o", "case.test").code == 0
     text = (folder / "case.test").read_text()
     assert list(failures(text)) == []
     assert len(list(failures(text.replace("query ", 'statement ok\nDELETE FROM "target" WHERE id = 2\n\nquery ')))) == (
@@ -127,7 +127,7 @@ def test_sqllogictest_of_a_rejection(mergecheck: Mergecheck, folder: Path) -> No
     """The merge must fail."""
     source = {"schema": "id BIGINT, v STRING", "rows": [[1, "x"], [1, "y"]]}
     ambiguous = write_case(folder / "case.json", source=source)
-    ended = mergecheck("export", ambiguous, "--format", "sqllogictest")
+    ended = mergecheck("cases", "export", ambiguous, "--format", "sqllogictest")
     assert ended.code == 0
     assert "statement error\nMERGE" in ended.out
 
@@ -162,7 +162,7 @@ def test_no_text_of_a_case_begins_a_line(mergecheck: Mergecheck, folder: Path) -
     """Shells and services read what begins a line as a command; stdout gets what a file gets."""
     file = write_case(folder / "case.json", **CASES["hostile-lines"])
     for format_name in ("delta-sql", "pyspark", "delta-rs", "duckdb", "pytest"):
-        ended = mergecheck("export", file, "--format", format_name)
+        ended = mergecheck("cases", "export", file, "--format", format_name)
         lines = ended.out.split("\n")
         assert (ended.code, ended.err) == (0, "")
         assert all(line.isprintable() for line in lines), format_name
@@ -172,10 +172,10 @@ def test_no_text_of_a_case_begins_a_line(mergecheck: Mergecheck, folder: Path) -
 def test_spark_scripts(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotAssertion) -> None:
     """Both hold the same statements; the Python is sound, whatever the names."""
     file = write_case(folder / "case.json", **CASES["hostile-names-and-values"])
-    sql = mergecheck("export", file, "--format", "delta-sql")
+    sql = mergecheck("cases", "export", file, "--format", "delta-sql")
     assert sql.code == 0
     assert sql.out == snapshot
-    python = mergecheck("export", file, "--format", "pyspark", "--json").json["text"]
+    python = mergecheck("cases", "export", file, "--format", "pyspark", "--json").json["text"]
     compile(python, "case.py", "exec")
     strings = [node.value for node in ast.walk(ast.parse(python)) if isinstance(node, ast.Constant)]
     assert case_document(**CASES["hostile-names-and-values"])["sql"] in strings
@@ -200,7 +200,7 @@ def test_what_a_format_cannot_express(
 ) -> None:
     """One message, exit code 2, and no file."""
     file = write_case(folder / "case.json", **changes)
-    ended = mergecheck("export", file, "--format", format_name, "-o", "out", "--trust")
+    ended = mergecheck("cases", "export", file, "--format", format_name, "-o", "out", "--trust")
     assert (ended.code, ended.out) == (2, "")
     assert f"{format_name} cannot express case upsert" in ended.err
     assert reason in ended.err
@@ -210,8 +210,8 @@ def test_what_a_format_cannot_express(
 def test_a_file_is_not_overwritten(mergecheck: Mergecheck, folder: Path, case_file: str) -> None:
     """Nor does a case that may touch more than its tables become a script."""
     (folder / "out.sql").write_text("mine")
-    assert mergecheck("export", case_file, "--format", "duckdb", "-o", "out.sql").code == 2
+    assert mergecheck("cases", "export", case_file, "--format", "duckdb", "-o", "out.sql").code == 2
     assert (folder / "out.sql").read_text() == "mine"
     harmful = write_case(folder / "harm.json", sql=SQL.replace("source s", "parquet.`/etc/passwd` s"))
-    assert mergecheck("export", harmful, "--format", "delta-sql").code == 2
+    assert mergecheck("cases", "export", harmful, "--format", "delta-sql").code == 2
     assert json.loads((folder / "harm.json").read_text())["id"] == "upsert"

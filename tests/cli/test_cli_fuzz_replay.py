@@ -328,7 +328,7 @@ def test_a_narrower_check_in_the_configuration_does_not_fix_a_finding(mergecheck
     (folder / "mergecheck.toml").write_text('check = ["rows"]\n')
     assert mergecheck("replay", name, "--engine", ECHO).code == 4
     (folder / "result.json").write_text(mergecheck("replay", name, "--engine", ECHO, "--json").out)
-    mergecheck("ci", "report", "result.json", "--junit", "j.xml")
+    mergecheck("config", "ci", "report", "result.json", "--junit", "j.xml")
     assert '<skipped message="metrics not checked: left out by --check' in (folder / "j.xml").read_text()
     assert mergecheck("replay", name, "--engine", ECHO, "--check", "metrics").out.startswith("FIXED")
 

@@ -69,7 +69,7 @@ def test_run_on_several_engines(mergecheck: Mergecheck, folder: Path, case_file:
 
 def test_matrix(mergecheck: Mergecheck, folder: Path) -> None:
     arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "4", "--max-cases", "30", "--html", "report.html")
-    ended = mergecheck("matrix", *arguments, "--json")
+    ended = mergecheck("lab", "matrix", *arguments, "--json")
     page = page_of(folder)
     (table,) = (one for one in page.all("table") if one.children[0].text.startswith("Features by engines"))
     last = table.all("tr")[-1].children[1].text.split()
@@ -80,11 +80,11 @@ def test_matrix(mergecheck: Mergecheck, folder: Path) -> None:
 def test_scoreboard(mergecheck: Mergecheck, folder: Path) -> None:
     """The figures of stored runs; a cell with a difference leads to its case."""
     arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "6", "--max-cases", "6", "--json")
-    ended = mergecheck("matrix", *arguments)
+    ended = mergecheck("lab", "matrix", *arguments)
     (folder / "matrix.json").write_text(ended.out, encoding="utf-8")
     fuzz = mergecheck("fuzz", "--engine", FAULTY, "--seed", "6", "--max-cases", "3", "--quiet", "--json")
     (folder / "fuzz.json").write_text(fuzz.out, encoding="utf-8")
-    board = mergecheck("scoreboard", "matrix.json", "fuzz.json", "--html", "report.html", "--json")
+    board = mergecheck("lab", "scoreboard", "matrix.json", "fuzz.json", "--html", "report.html", "--json")
     echo, faulty = board.json["engines"]
     assert echo["releases"][0]["totals"] == ended.json["engines"][0]["totals"]
     assert faulty["releases"][0]["totals"]["mismatch"] == (
@@ -99,17 +99,16 @@ def test_scoreboard(mergecheck: Mergecheck, folder: Path) -> None:
 def test_a_scoreboard_of_other_files(mergecheck: Mergecheck, folder: Path) -> None:
     (folder / "other.json").write_text("{}", encoding="utf-8")
     for name in ("other.json", "none.json"):
-        ended = mergecheck("scoreboard", name)
+        ended = mergecheck("lab", "scoreboard", name)
         assert (ended.code, ended.out) == (2, "")
         assert ended.err.startswith(f"error: {name} ")
 
 
-def test_variants_and_selfcheck_have_the_option(mergecheck: Mergecheck) -> None:
-    """Their pages are made in ``tests/unit/html_report``; both need Spark to run."""
-    for verb in ("variants", "selfcheck"):
-        ended = mergecheck(verb, "--html", "no/such/report.html", "--seed", "1")
-        assert (ended.code, ended.out) == (2, "")
-        assert "cannot write no/such/report.html" in ended.err
+def test_variants_have_the_option(mergecheck: Mergecheck) -> None:
+    """The page is made in ``tests/unit/html_report``; the verb needs Spark to run."""
+    ended = mergecheck("variants", "--html", "no/such/report.html", "--seed", "1")
+    assert (ended.code, ended.out) == (2, "")
+    assert "cannot write no/such/report.html" in ended.err
 
 
 @pytest.mark.parametrize("name", ["no/such/folder/report.html", "/proc/report.html", "file/report.html", "n" * 300])

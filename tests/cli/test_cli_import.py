@@ -1,4 +1,4 @@
-"""``mergecheck import``: a small, anonymous case of a merge that has happened to a real table."""
+"""``mergecheck cases import``: a small, anonymous case of a merge that has happened to a real table."""
 
 from __future__ import annotations
 

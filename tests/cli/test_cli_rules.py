@@ -1,4 +1,4 @@
-"""``mergecheck rules``: the table, its JSON and its exit codes; and rules in what ``fuzz`` and ``replay`` say."""
+"""``mergecheck lab rules``: the table, its JSON and its exit codes; and rules in what ``fuzz`` and ``replay`` say."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def corpus(folder: Path) -> str:
 
 def test_rules_of_saved_cases(mergecheck: Mergecheck, corpus: str, snapshot: SnapshotAssertion) -> None:
     """Every rule with its title and its number of cases, what was not reached, and why some cannot be."""
-    ended = mergecheck("rules", corpus)
+    ended = mergecheck("lab", "rules", corpus)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == snapshot
 
@@ -78,12 +78,12 @@ def test_rules_on_a_terminal(
     """The same words in a table."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    assert mergecheck("rules", corpus).out == snapshot
+    assert mergecheck("lab", "rules", corpus).out == snapshot
 
 
 def test_json_of_rules(mergecheck: Mergecheck, corpus: str) -> None:
     """The same as data; without random cases there is no seed."""
-    document = mergecheck("rules", corpus, "--json").json
+    document = mergecheck("lab", "rules", corpus, "--json").json
     assert document["rules"]["R-301"] == {
         "title": "the first clause that holds fires",
         "num_cases": 3,
@@ -96,8 +96,8 @@ def test_json_of_rules(mergecheck: Mergecheck, corpus: str) -> None:
 
 def test_a_rule_that_was_not_reached_fails_on_demand(mergecheck: Mergecheck, corpus: str) -> None:
     """Only with --require-all, and never for a rule that is out of reach."""
-    assert mergecheck("rules", corpus, "--require-all").code == 4
-    assert mergecheck("rules", corpus).code == 0
+    assert mergecheck("lab", "rules", corpus, "--require-all").code == 4
+    assert mergecheck("lab", "rules", corpus).code == 0
 
 
 def test_rules_of_random_cases(mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,18 +105,18 @@ def test_rules_of_random_cases(mergecheck: Mergecheck, monkeypatch: pytest.Monke
     facts = Facts(rules=frozenset({"R-202", "R-301", "R-320"}))
     monkeypatch.setattr(rules.MergeReference, "evaluate", lambda *_: Reference(answer=Unsupported("why")))
     monkeypatch.setattr(rules, "facts_of", lambda *_: facts)
-    ended = mergecheck("rules", "--seed", "3", "--max-cases", "5", "--require-all")
+    ended = mergecheck("lab", "rules", "--seed", "3", "--max-cases", "5", "--require-all")
     assert ended.code == 0
     assert ended.out.splitlines()[-3:-1] == [
         "rules reached: 3 of 3; 1 out of reach; 5 cases, 5 not supported by the reference:",
         "       5  why",
     ]
-    assert ended.out.splitlines()[-1] == "seed 3  same cases again: mergecheck rules --seed 3 --max-cases 5"
+    assert ended.out.splitlines()[-1] == "seed 3  same cases again: mergecheck lab rules --seed 3 --max-cases 5"
 
 
 def test_random_and_saved_cases_exclude_each_other(mergecheck: Mergecheck, corpus: str) -> None:
     """A seed has no meaning for saved cases."""
-    ended = mergecheck("rules", corpus, "--seed", "3")
+    ended = mergecheck("lab", "rules", corpus, "--seed", "3")
     assert ended.code == 2
     assert "leave them out if PATH is given" in ended.err
 
@@ -124,7 +124,7 @@ def test_random_and_saved_cases_exclude_each_other(mergecheck: Mergecheck, corpu
 def test_a_case_that_cannot_be_read_never_ends_green(mergecheck: Mergecheck, folder: Path, corpus: str) -> None:
     """It is named, and the others are counted."""
     (folder / "bad.json").write_text("{")
-    ended = mergecheck("rules", corpus, "bad.json", "--json")
+    ended = mergecheck("lab", "rules", corpus, "bad.json", "--json")
     assert (ended.code, ended.json["num_cases"], len(ended.json["unreadable"])) == (2, 3, 1)
     assert "not read: bad.json" in ended.err
 
@@ -154,7 +154,7 @@ def test_fuzz_and_replay_count_rules(mergecheck: Mergecheck, corpus: str) -> Non
 
 def test_a_number_prints_the_page(mergecheck: Mergecheck) -> None:
     """Text, minimal case, random cases and tests as Markdown; several pages one after the other, in any case."""
-    out = mergecheck("rules", "R-320", "p-12").out
+    out = mergecheck("lab", "rules", "R-320", "p-12").out
     assert out.startswith("# R-320 Several source rows match one target row\n\nPart 3: rows.\n")
     for line in ("## A minimal case", "## Random cases", "## Tests", "# P-12 The change rows explain the table"):
         assert line in out.splitlines()
@@ -165,18 +165,18 @@ def test_a_page_on_a_terminal_is_laid_out(mergecheck: Mergecheck, monkeypatch: p
     """As a table, in which a long name is broken and never cut."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    out = mergecheck("rules", "R-510").out
+    out = mergecheck("lab", "rules", "R-510").out
     assert "# R-510" not in out
     assert "\u2500" in out
     assert "\u2026" not in out
 
 
 def test_a_page_as_json(mergecheck: Mergecheck) -> None:
-    (page,) = mergecheck("rules", "R-142", "--json").json["rules"]
+    (page,) = mergecheck("lab", "rules", "R-142", "--json").json["rules"]
     assert page["title"] == "the schema changes between analysis and execution"
     assert (page["case"], page["num_cases"]) == (None, None)
     assert page["out_of_reach"] == "needs another writer between analysis and execution"
-    (page,) = mergecheck("rules", "R-320", "--json").json["rules"]
+    (page,) = mergecheck("lab", "rules", "R-320", "--json").json["rules"]
     assert page["case"]["sql"].startswith("MERGE INTO target")
     assert page["reference"]["error"]["class"] == "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
     assert any(test.startswith("tests/spec/") for test in page["tests"])
@@ -192,7 +192,7 @@ def test_a_page_as_json(mergecheck: Mergecheck) -> None:
     ],
 )
 def test_what_is_no_rule_is_said(mergecheck: Mergecheck, arguments: tuple[str, ...], said: str) -> None:
-    ended = mergecheck("rules", *arguments)
+    ended = mergecheck("lab", "rules", *arguments)
     assert ended.code == 2
     assert said in ended.err
 
@@ -201,4 +201,4 @@ def test_a_file_may_be_called_like_a_rule(mergecheck: Mergecheck, folder: Path) 
     """What exists is a path: a folder here."""
     (folder / "R-320").mkdir()
     (folder / "R-320" / "case.json").write_text(json.dumps(case_document()))
-    assert mergecheck("rules", "R-320", "--json").json["num_cases"] == 1
+    assert mergecheck("lab", "rules", "R-320", "--json").json["num_cases"] == 1

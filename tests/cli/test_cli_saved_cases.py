@@ -57,7 +57,7 @@ def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, folde
 @pytest.mark.usefixtures("width")
 def test_a_finding_is_adopted(mergecheck: Mergecheck, finding: str, folder: Path, snapshot: SnapshotAssertion) -> None:
     """A case file with the rows that must come out and the origin, a test module, and the command that runs it."""
-    ended = mergecheck("adopt", finding)
+    ended = mergecheck("cases", "adopt", finding)
     assert ended.code == 0
     assert ended.out == snapshot
     path = folder / "tests" / "cases" / "rows-missing-rows-a1b2c3.json"
@@ -69,21 +69,21 @@ def test_a_finding_is_adopted(mergecheck: Mergecheck, finding: str, folder: Path
 
 def test_adopting_again_changes_nothing(mergecheck: Mergecheck, finding: str, folder: Path) -> None:
     """The same files; what differs is never overwritten, but for a test module that its owner has changed."""
-    mergecheck("adopt", finding, "--name", "null-key")
+    mergecheck("cases", "adopt", finding, "--name", "null-key")
     module = folder / "tests" / "test_merge_cases.py"
     module.write_text(module.read_text() + "\n# mine\n")
-    again = mergecheck("adopt", finding, "--name", "null-key", "--json")
+    again = mergecheck("cases", "adopt", finding, "--name", "null-key", "--json")
     assert (again.code, again.json["written"]) == (0, [])
     assert module.read_text().endswith("# mine\n")
 
     case = folder / "tests" / "cases" / "null-key.json"
     case.write_text(case.read_text().replace("fuzz", "me"))
-    other = mergecheck("adopt", finding, "--name", "null-key")
+    other = mergecheck("cases", "adopt", finding, "--name", "null-key")
     assert (other.code, other.out) == (2, "")
     assert "null-key.json is there with other content" in other.err
 
     module.write_text("def test_mine(): pass\n")
-    foreign = mergecheck("adopt", finding, "--name", "another")
+    foreign = mergecheck("cases", "adopt", finding, "--name", "another")
     assert foreign.code == 2
     assert "does not use the fixture mergecheck_check" in foreign.err
     assert not (folder / "tests" / "cases" / "another.json").exists()
@@ -94,18 +94,18 @@ def test_a_patch_for_git(mergecheck: Mergecheck, finding: str, folder: Path, int
     """--diff writes nothing; git apply makes of it the files that adopt writes."""
     git = shutil.which("git")
     assert git is not None
-    ended = mergecheck("adopt", finding, "--into", into, "--diff")
+    ended = mergecheck("cases", "adopt", finding, "--into", into, "--diff")
     assert ended.code == 0
     assert not (folder / into).exists()
     subprocess.run([git, "init", "-q", "."], check=True)  # noqa: S603 - git, found above
     subprocess.run([git, "apply", "-"], input=ended.out, text=True, check=True)  # noqa: S603 - the same
-    assert mergecheck("adopt", finding, "--into", into, "--json").json["written"] == []
+    assert mergecheck("cases", "adopt", finding, "--into", into, "--json").json["written"] == []
 
 
 @pytest.mark.parametrize("name", ["../up", "a b", "", "-x", "a\nb", "x" * 200])
 def test_names_that_are_none(mergecheck: Mergecheck, finding: str, folder: Path, name: str) -> None:
     """One message, exit code 2, and nothing is written."""
-    ended = mergecheck("adopt", finding, f"--name={name}")
+    ended = mergecheck("cases", "adopt", finding, f"--name={name}")
     assert (ended.code, ended.out) == (2, "")
     assert "cannot be the name of a case" in ended.err
     assert not (folder / "tests").exists()
@@ -114,37 +114,37 @@ def test_names_that_are_none(mergecheck: Mergecheck, finding: str, folder: Path,
 def test_a_hostile_id_makes_no_path(mergecheck: Mergecheck, folder: Path) -> None:
     """The name is made of the content then."""
     name = write_case(folder / "odd.json", id="../../etc/\x1b[31m")
-    ended = mergecheck("adopt", name, "--json")
+    ended = mergecheck("cases", "adopt", name, "--json")
     assert ended.code == 0
     assert ended.json["case"].startswith("tests/cases/case-")
     harmful = write_case(folder / "harm.json", sql=SQL.replace("source s", "parquet.`/etc/passwd` s"))
-    assert mergecheck("adopt", harmful).code == 2
+    assert mergecheck("cases", "adopt", harmful).code == 2
 
 
 @pytest.mark.usefixtures("width")
 def test_a_case_is_shrunk(mergecheck: Mergecheck, finding: str, folder: Path, snapshot: SnapshotAssertion) -> None:
     """The smaller case shows the same difference, is written where it was asked to be, and says where it comes from."""
-    ended = mergecheck("shrink", finding, "--engine", FAULTY, "-o", "small.json", "--quiet")
+    ended = mergecheck("cases", "shrink", finding, "--engine", FAULTY, "-o", "small.json", "--quiet")
     assert (ended.code, ended.err) == (1, "")
     assert ended.out == snapshot
     (case,) = load_cases(folder / "small.json")
     assert case.source is not None
     assert len(case.target.rows) + len(case.source.rows) == 1
     assert json.loads((folder / "small.json").read_text())["origin"]["seed"] == 7
-    again = mergecheck("shrink", "small.json", "--engine", FAULTY, "--json")
+    again = mergecheck("cases", "shrink", "small.json", "--engine", FAULTY, "--json")
     assert (again.code, again.json["rows"]) == (1, again.json["rows_before"])
 
 
 def test_what_cannot_be_shrunk(mergecheck: Mergecheck, finding: str, folder: Path) -> None:
     """A case that agrees, a file that is there, a file that is none."""
-    ended = mergecheck("shrink", finding, "--engine", ECHO)
+    ended = mergecheck("cases", "shrink", finding, "--engine", ECHO)
     assert ended.code == 0
     assert "nothing to shrink" in ended.out
     (folder / "there.json").write_text("mine")
-    there = mergecheck("shrink", finding, "--engine", FAULTY, "-o", "there.json")
+    there = mergecheck("cases", "shrink", finding, "--engine", FAULTY, "-o", "there.json")
     assert (there.code, there.out) == (2, "")
     assert (folder / "there.json").read_text() == "mine"
-    assert mergecheck("shrink", "nothing.json", "--engine", FAULTY).code == 2
+    assert mergecheck("cases", "shrink", "nothing.json", "--engine", FAULTY).code == 2
 
 
 @pytest.mark.usefixtures("width", "finding")

@@ -1,4 +1,4 @@
-"""``mergecheck scale`` with an engine that needs no Spark: it rejects every merge."""
+"""``mergecheck lab scale`` with an engine that needs no Spark: it rejects every merge."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Never:
 
 
 def test_a_merge_that_both_reject_ends_well(mergecheck: Mergecheck, engine: Never, folder: Path) -> None:
-    ended = mergecheck("scale", "--shape", "ambiguous", "--seed", "1", *SIZE)
+    ended = mergecheck("lab", "scale", "--shape", "ambiguous", "--seed", "1", *SIZE)
     assert ended.code == 0
     assert ended.out.startswith("BOTH REJECTED  ambiguous  600 + ")
     assert ended.out.endswith("both rejected 1  (seed 1)\n")
@@ -73,25 +73,25 @@ def test_a_merge_that_both_reject_ends_well(mergecheck: Mergecheck, engine: Neve
 
 def test_a_mismatch_is_reduced_and_its_spec_runs_again(mergecheck: Mergecheck, engine: Never, folder: Path) -> None:
     """Exit code 1; the finding is an ordinary case, the spec the same large one."""
-    ended = mergecheck("scale", "--shape", "upsert", "--seed", "1", *SIZE, "--json")
+    ended = mergecheck("lab", "scale", "--shape", "upsert", "--seed", "1", *SIZE, "--json")
     assert ended.code == 1
     (found,) = ended.json["cases"]
     assert [mismatch["kind"] for mismatch in found["mismatches"]] == ["spurious_error"]
     (case,) = load_cases(folder / found["finding"])
     assert case.sql.startswith("MERGE INTO target t USING source s")
     spec = folder / ".mergecheck" / "findings" / "scale" / "upsert-600-1.json"
-    again = mergecheck("scale", str(spec), "--memory-limit", "1GB", "--work", "work", "--json")
+    again = mergecheck("lab", "scale", str(spec), "--memory-limit", "1GB", "--work", "work", "--json")
     assert again.code == 1
     assert again.json["cases"][0]["spec"] == found["spec"]
     assert engine.is_closed
 
 
 def test_what_the_reference_cannot_judge_is_inconclusive(mergecheck: Mergecheck, engine: Never, folder: Path) -> None:
-    ended = mergecheck("scale", "--shape", "upsert", "--seed", "1", *SIZE, "--json")
+    ended = mergecheck("lab", "scale", "--shape", "upsert", "--seed", "1", *SIZE, "--json")
     spec = folder / ".mergecheck" / "findings" / "scale" / "upsert-600-1.json"
     text = spec.read_text(encoding="utf-8").replace("ON t.k = s.k", "ON t.k = s.k AND 1 / t.qty > 0")
     spec.write_text(text, encoding="utf-8")
-    ended = mergecheck("scale", str(spec), "--memory-limit", "1GB", "--work", "work")
+    ended = mergecheck("lab", "scale", str(spec), "--memory-limit", "1GB", "--work", "work")
     assert ended.code == 4
     assert "not judged: reference: a condition that may fail on some pair of rows" in ended.out
     assert engine.is_closed
@@ -99,7 +99,7 @@ def test_what_the_reference_cannot_judge_is_inconclusive(mergecheck: Mergecheck,
 
 def test_an_engine_that_is_down_ends_the_run(mergecheck: Mergecheck, engine: Never, folder: Path) -> None:
     engine.is_up = False
-    ended = mergecheck("scale", "--shape", "upsert", *SIZE)
+    ended = mergecheck("lab", "scale", "--shape", "upsert", *SIZE)
     assert (ended.code, ended.out) == (3, "")
     assert "error: Spark is gone" in ended.err
     assert not list((folder / "work").iterdir())

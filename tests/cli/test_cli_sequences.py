@@ -26,32 +26,32 @@ def written(folder: Path, writer: object) -> str:
 
 @pytest.mark.parametrize("writer", ["echo_engine:Exits", "delta-rs@1.5.1", "no-such"])
 def test_a_file_names_no_code(mergecheck: Mergecheck, folder: Path, writer: str) -> None:
-    ended = mergecheck("sequences", written(folder, writer))
+    ended = mergecheck("lab", "sequences", written(folder, writer))
     assert (ended.code, ended.out) == (2, "")
     assert f"sequence.json: {writer!r} is none of the installed engines (comet, delta-rs, " in ended.err
     assert ended.err.endswith("To run it, give --trust.\n")
 
 
 def test_a_writer_is_a_name(mergecheck: Mergecheck, folder: Path) -> None:
-    ended = mergecheck("sequences", written(folder, 7))
+    ended = mergecheck("lab", "sequences", written(folder, 7))
     assert (ended.code, ended.out) == (2, "")
     assert "sequence.json, step 1: writer is the name of an engine" in ended.err
 
 
 @pytest.mark.parametrize("writers", [("duckdb",), ("duckdb", "duckdb")])
 def test_one_writer_takes_no_turns(mergecheck: Mergecheck, folder: Path, writers: tuple[str, ...]) -> None:  # noqa: ARG001 - the folder to run in
-    ended = mergecheck("sequences", *(word for name in writers for word in ("--writer", name)))
+    ended = mergecheck("lab", "sequences", *(word for name in writers for word in ("--writer", name)))
     assert (ended.code, ended.out) == (2, "")
     assert "give --writer at least twice, each with another engine" in ended.err
 
 
 def test_totals_say_where_to_go_on(mergecheck: Mergecheck, folder: Path) -> None:
     (folder / "other.json").write_text("{}", encoding="utf-8")
-    ended = mergecheck("sequences", "--engine", "delta-rs", "--totals", "other.json")
+    ended = mergecheck("lab", "sequences", "--engine", "delta-rs", "--totals", "other.json")
     assert (ended.code, ended.out) == (2, "")
     assert "other.json: no totals of sequences (KeyError: 'format_version')" in ended.err
     for given in (("--start", "3"), (written(folder, "delta-rs"),)):
-        ended = mergecheck("sequences", *given, "--totals", "totals.json")
+        ended = mergecheck("lab", "sequences", *given, "--totals", "totals.json")
         assert (ended.code, ended.out) == (2, "")
         assert "--totals says itself where to go on" in ended.err
 
@@ -59,7 +59,7 @@ def test_totals_say_where_to_go_on(mergecheck: Mergecheck, folder: Path) -> None
 def test_an_interrupted_run_tells_what_it_did(mergecheck: Mergecheck) -> None:
     """Ctrl+C ends with 130; the sequences before it are counted."""
     engine = "echo_engine:InterruptsAtTheThirdMerge"
-    ended = mergecheck("sequences", "--engine", engine, "--seed", "1", "--steps", "2")
+    ended = mergecheck("lab", "sequences", "--engine", engine, "--seed", "1", "--steps", "2")
     assert ended.code == 130
     assert "1 sequence: " in ended.out
     assert ended.out.splitlines()[-1] == "stopped: interrupted"
@@ -82,13 +82,13 @@ def test_runs_add_up(mergecheck: Mergecheck, folder: Path) -> None:
 
 def test_writers_beside_a_file_read_what_it_writes(mergecheck: Mergecheck, folder: Path) -> None:
     """They are for sequences that a reader fails on: the file names those that write."""
-    ended = mergecheck("sequences", written(folder, ""), "--writer", "delta-rs", "--json")
+    ended = mergecheck("lab", "sequences", written(folder, ""), "--writer", "delta-rs", "--json")
     assert (ended.code, ended.json["counts"], ended.json["writers"]) == (0, {"agrees": 1}, ["delta-rs"])
     assert ended.json["reads"] == [["delta-rs", "delta-rs", 1]]
 
 
 def test_delta_rs_merges_a_saved_sequence_and_reads_it(mergecheck: Mergecheck, folder: Path) -> None:
-    ended = mergecheck("sequences", written(folder, "delta-rs"), "--json")
+    ended = mergecheck("lab", "sequences", written(folder, "delta-rs"), "--json")
     assert (ended.code, ended.json["counts"]) == (0, {"agrees": 1})
     assert ended.json["pairs"] == [["the harness", "delta-rs", 1]]
     assert ended.json["reads"] == [["delta-rs", "delta-rs", 1]]

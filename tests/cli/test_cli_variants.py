@@ -63,7 +63,7 @@ def test_bisect_wants_a_variant(mergecheck: Mergecheck, tmp_path: Path) -> None:
     """A case that was not kept by ``variants`` names none."""
     path = tmp_path / "case.json"
     path.write_text(json.dumps(CASE), encoding="utf-8")
-    ended = mergecheck("bisect", str(path))
+    ended = mergecheck("lab", "bisect", str(path))
     assert ended.code == 2
     assert "mergecheck variants FOLDER/case.json" in ended.err
 
@@ -81,7 +81,7 @@ def test_a_difference_is_reported_kept_replayed_and_bisected(
     assert found[0]["axes"] == ["aqe"]
     again = mergecheck("variants", found[0]["id"], *engine, "--json").json
     assert (again["exit_code"], again["num_variants"], again["findings"][0]["variant"]) == (1, 1, "aqe=on")
-    bisected = mergecheck("bisect", found[0]["id"], *engine)
+    bisected = mergecheck("lab", "bisect", found[0]["id"], *engine)
     assert bisected.code == 1
     assert "  axis aqe: off -> on" in bisected.out.splitlines()
 

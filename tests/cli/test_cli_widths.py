@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import ECHO, FAULTY, write_case
 
-from mergecheck.harness.cli.command_line import VerbGroup
+from mergecheck.harness.cli.verb_group import SECTIONS, Group
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,38 +24,38 @@ if TYPE_CHECKING:
 ADAPTIVE = "echo_engine:LosesARowWhenAdaptive"
 COMMANDS = (
     ("fuzz --engine echo_engine:KnowsNothing --seed 1 --max-cases 2", 4),
-    (f"shrink case.json --engine {FAULTY} --quiet", 1),
+    (f"cases shrink case.json --engine {FAULTY} --quiet", 1),
     (f"run case.json --engine {ECHO} --engine {FAULTY}", 1),
     (f"explain case.json --engine {FAULTY} --pairs", 1),
     (f"replay FINDING case.json --engine {FAULTY}", 1),
     (f"replay FINDING --engine {ECHO}", 0),
     (f"variants case.json --engine {ADAPTIVE} --variant aqe=on --findings variants", 1),
-    (f"bisect VARIANT --engine {ADAPTIVE}", 1),
-    (f"matrix --engine {ECHO} --engine echo_engine:KnowsNothing --max-cases 3 --seed 1", 4),
-    ("scoreboard one.json matrix.json", 0),
-    ("conform echo_engine:KnowsNothing", 4),
-    ("new-engine my-engine", 0),
-    ("adopt FINDING", 0),
-    ("export case.json --format sqllogictest", 0),
+    (f"lab bisect VARIANT --engine {ADAPTIVE}", 1),
+    (f"lab matrix --engine {ECHO} --engine echo_engine:KnowsNothing --max-cases 3 --seed 1", 4),
+    ("lab scoreboard one.json matrix.json", 0),
+    ("engine conform echo_engine:KnowsNothing", 4),
+    ("engine new my-engine", 0),
+    ("cases adopt FINDING", 0),
+    ("cases export case.json --format sqllogictest", 0),
     ("cases list case.json .mergecheck/findings", 0),
     ("cases show case.json", 0),
     ("cases diff case.json FINDING", 1),
     ("cases prune --duplicates", 0),
-    ("rules R-320", 0),
-    ("selfcheck --list --fault paths-not-encoded", 0),
-    (f"sequences --engine {ECHO} --max-sequences 1 --seed 1", 4),
-    ("concurrency --list", 0),
+    ("lab rules R-320", 0),
+    ("engine list", 0),
+    (f"lab sequences --engine {ECHO} --max-sequences 1 --seed 1", 4),
+    ("lab concurrency --list", 0),
     ("config show replay --profile ci", 0),
-    ("ci github", 0),
-    ("ci report old.json --github", 0),
-    ("compare old.json new.json", 1),
+    ("config ci github", 0),
+    ("config ci report old.json --github", 0),
+    ("cases diff --runs old.json new.json", 1),
 )
 _CASES = {"agree": 8, "deviates": 0, "unsupported": 1, "mismatch": 0, "error": 0}
 _RELEASE = {"engine": "some-engine", "features": {}, "unsupported": {"a reason": 1}, "differences": [], "down": None}
 STORED = {"seed": 1, "engines": [{**_RELEASE, "version": version, "totals": _CASES} for version in ("1.10.0", "1.9.0")]}
-DRAWING = {"fuzz", "matrix", "sequences"}
+DRAWING = ("fuzz ", "lab matrix ", "lab sequences ")
 """What they draw, and so what they count, changes with the generator; numbers are left out."""
-SHOWN_ELSEWHERE = {"doctor", "import", "learn", "scale"}
+SHOWN_ELSEWHERE = {"doctor", "cases import", "config schema", "config trust", "lab scale"}
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])
@@ -73,15 +73,21 @@ def test_output_of_every_verb(
         ended = mergecheck(*words)
         assert (command, ended.code) == (command, code), ended.err
         shown = _steady(f"{ended.out}--- stderr\n{ended.err}")
-        if command.split()[0] in DRAWING:
+        if command.startswith(DRAWING):
             cells = re.sub(r"(?m)(\s{2,}(\.|u?\d+))+[^\S\n]*$", "  CELLS", shown)
             shown = re.sub(r"(?m)( N)+ u\d+ *$", "  CELLS", re.sub(r" *\b\d+", " N", cells))
         assert shown == snapshot(name=f"{columns} {command}")
 
 
 def test_every_verb_is_shown() -> None:
-    known = set(VerbGroup("mergecheck").list_commands(None))
-    assert known == {command.split()[0] for command, _ in COMMANDS} | SHOWN_ELSEWHERE
+    known = {
+        f"{verb} {below}" if isinstance(found, Group) else verb
+        for section in SECTIONS.values()
+        for verb, found in section.items()
+        for below in (found.verbs if isinstance(found, Group) else (verb,))
+    }
+    shown = {name for name in known if any(f"{command} ".startswith(f"{name} ") for command, _ in COMMANDS)}
+    assert known == shown | SHOWN_ELSEWHERE
 
 
 def _place(word: str, folder: Path) -> str:

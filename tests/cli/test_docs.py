@@ -28,7 +28,7 @@ COMMAND = re.compile(r"^(?:\$ |.*&& )?(?:\S*/)?mergecheck ([a-z][a-z-]*)((?:\\\n
 MAKE_FUZZ = re.compile(r"FUZZ=\"([^\"]*)\"")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 DOTTED_NAME = re.compile(r"mergecheck(?:\.\w+)+")
-ROOM_PATH = re.compile(r"(?:harness|merge|reference|strategies|tools.benchmarks|tests|docs)/[\w./-]*")
+ROOM_PATH = re.compile(r"(?:harness|merge|reference|strategies|model|tools|tests|docs)/[\w./-]*")
 QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
@@ -149,8 +149,8 @@ def problems(verb: str, rest: str) -> Iterator[str]:
     if command is None:
         yield verb
         return
-    if isinstance(command, click.Group) and rest.strip():
-        name = (rest.split(maxsplit=1) or [""])[0]
+    while isinstance(command, click.Group) and rest.strip():
+        name, _, rest = rest.strip().partition(" ")
         command = command.get_command(click.Context(command), name)
         if command is None:
             yield f"{verb} {name}".rstrip()

@@ -1,6 +1,7 @@
 """Interleavings of the PySpark merge: they equal serial orders, and planted faults of the conflict rules do not.
 
-`mergecheck concurrency` runs all scenarios, with `--faults` all faults; here are the quickest of both.
+`mergecheck lab concurrency` runs all scenarios, `python -m tools.selfcheck.conflicts` all faults; here are the quickest
+of both.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def test_our_own_merge_conforms() -> None:
 
 @pytest.mark.spark
 def test_delta_lake_itself_agrees_with_what_the_suite_expects() -> None:
-    """A sixth of the suite, and what is known to fail; ``mergecheck conform delta-spark`` runs all of it."""
+    """A sixth of the suite, and what is known to fail; ``mergecheck engine conform delta-spark`` runs all of it."""
     engine = DeltaSparkEngine(start_session())
     verdicts = {
         case.id: check_case(case, engine).verdict

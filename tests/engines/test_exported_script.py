@@ -1,4 +1,4 @@
-"""``mergecheck export --format delta-sql``, run by the command ``spark-sql`` that PySpark brings."""
+"""``mergecheck cases export --format delta-sql``, run by the command ``spark-sql`` that PySpark brings."""
 
 from __future__ import annotations
 

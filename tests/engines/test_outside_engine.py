@@ -27,7 +27,7 @@ _ENGINE = "small_merge_engine:SmallMergeEngine"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     assert main(["new-engine", "small-merge", "--directory", "."]) == 0
-    assert f"mergecheck conform {_ENGINE}" in capsys.readouterr().out
+    assert f"mergecheck engine conform {_ENGINE}" in capsys.readouterr().out
     path = list(sys.path)
     yield tmp_path
     sys.path[:] = path

@@ -1,4 +1,4 @@
-"""Bad input of every kind ends in an answer or in one message: the quick form of ``python -m tools.benchmarks.bad_input``."""
+"""Bad input of every kind ends in an answer or in one message: the quick form of ``tools.benchmarks.bad_input``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tester tested: faults planted in ``merge`` are found, shrunk, kept and replayed.
 
-One fault for each observable; ``mergecheck selfcheck`` counts the whole catalogue. ``--log-cli-level=INFO`` shows how
-each fault was found.
+One fault for each observable; ``python -m tools.selfcheck`` counts the whole catalogue. ``--log-cli-level=INFO`` shows
+how each fault was found.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Merges as people write them: the reference judges most of them, and the engine agrees on a sample.
 
-``python -m tools.benchmarks.statements --engine pyspark`` runs all of them; ``--record`` writes the answers' kinds anew.
+``python -m tools.benchmarks.statements --engine pyspark`` runs all of them; ``--record`` writes the answers' kinds
+anew.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """How readable minimal cases are: the tokens behind USING of the case that each planted fault is shrunk to.
 
-    mergecheck selfcheck --seeds 1 --results results.jsonl
+    python -m tools.selfcheck --seeds 1 --results results.jsonl
     python -m tools.benchmarks.minimal_cases --results results.jsonl --out after.jsonl --before before.jsonl
 
 Every fault is planted, found by the fuzz loop and shrunk as in ``mergecheck fuzz``, but the limit on time is longer, so
 that a busy machine shrinks as far as an idle one. The output file has a line per fault. Faults in it are not run again.
-With ``--results``, each fault begins at the case by which ``mergecheck selfcheck`` found it, so that rare faults are
-found, too. With ``--before``, the same faults begin with the same drawn cases as there, and both are compared.
+With ``--results``, each fault begins at the case by which ``python -m tools.selfcheck`` found it, so that rare faults
+are found, too. With ``--before``, the same faults begin with the same drawn cases as there, and both are compared.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST = 0.9
 @click.option(
     "--results",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Results of `mergecheck selfcheck` with the same faults, which say by which case each was found.",
+    help="Results of `python -m tools.selfcheck` with the same faults, which say by which case each was found.",
 )
 @click.option("--max-cases", type=int, default=1000, show_default=True, help="As it was given to selfcheck.")
 @click.option(

@@ -1,7 +1,7 @@
 """Record engines' answers to a few plain cases, which tests of the comparator then change without any engine.
 
-``python -m tools.benchmarks.record_answers ENGINE ...`` writes ``tests/meta/recorded/ENGINE.json`` anew, with the answers
-that agree with the reference; run it in the repository's folder after an observable was added.
+``python -m tools.benchmarks.record_answers ENGINE ...`` writes ``tests/meta/recorded/ENGINE.json`` anew, with the
+answers that agree with the reference; run it in the repository's folder after an observable was added.
 """
 
 from __future__ import annotations

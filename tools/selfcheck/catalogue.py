@@ -117,7 +117,8 @@ def chosen(ids: Sequence[str]) -> tuple[Fault, ...]:
     unknown = [name for name in ids if name not in by_id]
     if unknown:
         raise UserInputError(
-            f"no fault is called {', '.join(unknown)}. mergecheck selfcheck --list shows the {len(by_id)} there are."
+            f"no fault is called {', '.join(unknown)}. "
+            f"python -m tools.selfcheck --list shows the {len(by_id)} there are."
         )
     return tuple(by_id[name] for name in ids) or catalogue
 

@@ -1,4 +1,4 @@
-"""The HTML report of ``mergecheck matrix``."""
+"""The HTML report of ``mergecheck lab matrix``."""
 
 from __future__ import annotations
 

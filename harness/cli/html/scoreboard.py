@@ -1,4 +1,4 @@
-"""The page of ``mergecheck scoreboard``: engine x release x feature, and one case for each way to differ."""
+"""The page of ``mergecheck lab scoreboard``: engine x release x feature, and one case for each way to differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mergecheck rules R-320``: the pages of rules in the terminal."""
+"""``mergecheck lab rules R-320``: the pages of rules in the terminal."""
 
 from __future__ import annotations
 

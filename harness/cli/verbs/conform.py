@@ -1,4 +1,4 @@
-"""``mergecheck conform``: run the fixed conformance suite, print a table by feature, write a certificate."""
+"""``mergecheck engine conform``: run the fixed conformance suite, print a table by feature, write a certificate."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import click
 from rich.table import Table
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.cli.options import case_timeout_option, json_option
+from mergecheck.harness.cli.options import case_timeout_option, json_option, writable
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
+from mergecheck.harness.cli.verbs.engines.learn import changes_since, learned_about, write_learned
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.lab.conformance import Mark, certificate, counts, failed_checks
 from mergecheck.harness.lab.conformance import conform as run_suite
+from mergecheck.harness.lab.learning.learned import read_knowledge
 from mergecheck.harness.processes.output_files import create
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.json import checks_not_made
 from mergecheck.harness.report.mismatch import difference_lines
+from mergecheck.harness.report.render import printable
 from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import ExitCode, UserInputError
 
@@ -39,10 +42,34 @@ _MOST_LINES = 4
     metavar="FILE",
     help="Write the certificate to FILE; an existing file is never overwritten.",
 )
+@click.option(
+    "--learned",
+    "learned_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=writable,
+    metavar="FILE",
+    help="Also find out by tiny cases what ENGINE takes and refuses, and write it to FILE for fuzz --capabilities.",
+)
+@click.option(
+    "--check-learned",
+    "known_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also find out whether ENGINE still takes and refuses what FILE has (exit code 1 if not).",
+)
 @case_timeout_option
 @json_option
-def conform(*, engine_name: str, certificate_file: Path | None, case_seconds: float, as_json: bool) -> int:
+def conform(
+    *,
+    engine_name: str,
+    certificate_file: Path | None,
+    learned_file: Path | None,
+    known_file: Path | None,
+    case_seconds: float,
+    as_json: bool,
+) -> int:
     """Run a fixed suite of cases over every feature of MERGE on ENGINE: pass, fail or unsupported."""
+    known = None if known_file is None else read_knowledge(known_file)
     deviations = load_deviations()
     if certificate_file is not None and certificate_file.exists():
         raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
@@ -54,11 +81,18 @@ def conform(*, engine_name: str, certificate_file: Path | None, case_seconds: fl
         title = f"{engine.name} {engine.version}"
     if certificate_file is not None:
         _write(certificate_file, document)
+    now = None if learned_file is None and known is None else learned_about(engine_name, limit)
+    if now is not None and learned_file is not None:
+        write_learned(learned_file, now)
+    changed = () if now is None or known is None else changes_since(known, now)
     if as_json:
-        emit_json(document)
+        emit_json(document | ({} if known is None else {"learned_changed": list(changed)}))
     else:
         _print_result(title, results)
-    return exit_code(results)
+        for line in changed:
+            show(f"changed  {printable(line)}")
+    code = exit_code(results)
+    return ExitCode.MISMATCH if changed and code in (ExitCode.AGREE, ExitCode.INCONCLUSIVE) else code
 
 
 def exit_code(results: Sequence[Result]) -> ExitCode:

@@ -1,4 +1,4 @@
-"""``mergecheck matrix``: compare engines feature by feature on the same random cases."""
+"""``mergecheck lab matrix``: compare engines feature by feature on the same random cases."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def matrix(
         show("\n".join(summary_lines(result)))
     code = exit_code(result)
     if html_file is not None:
-        again = f"mergecheck matrix --seed {seed} --max-cases {max(1, result.num_cases)}"
+        again = f"mergecheck lab matrix --seed {seed} --max-cases {max(1, result.num_cases)}"
         again += "".join(f" --engine {name}" for name in names) + (" --common" if common else "")
         write_html(html_file, matrix_page(result, deviations=deviations, again=again, code=code))
     return code

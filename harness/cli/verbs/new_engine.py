@@ -1,4 +1,4 @@
-"""``mergecheck new-engine``: write the template of an engine."""
+"""``mergecheck engine new``: write the template of an engine."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def new_engine(*, name: str, directory: Path | None, as_json: bool) -> int:
         emit_json({"files": [str(file) for file in files], "engine": f"{module}:{class_name}"})
         return ExitCode.AGREE
     show("\n".join(f"wrote {file}" for file in files))
-    show(f"try it:  cd {folder} && mergecheck conform {module}:{class_name}")
+    show(f"try it:  cd {folder} && mergecheck engine conform {module}:{class_name}")
     return ExitCode.AGREE

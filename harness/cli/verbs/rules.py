@@ -1,4 +1,4 @@
-"""``mergecheck rules``: the page of a rule, or which rules of the specification some cases reach."""
+"""``mergecheck lab rules``: the page of a rule, or which rules of the specification some cases reach."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def rules(
         max_cases = max_cases or DEFAULT_MAX_CASES
         notice(f"evaluating {max_cases} random cases, seed {seed} ...")
         counted, unreadable = _tally(_random_cases(seed, max_cases)), ()
-        again = f"seed {seed}  same cases again: mergecheck rules --seed {seed} --max-cases {max_cases}"
+        again = f"seed {seed}  same cases again: mergecheck lab rules --seed {seed} --max-cases {max_cases}"
     counts = rule_counts(known_rules(), counted.rules)
     code = exit_code(counts, require_all=require_all, num_unreadable=len(unreadable))
     if as_json:

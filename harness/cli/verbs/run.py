@@ -202,7 +202,7 @@ def _own_case(given: RealInput, saved: Path | None, *, trust: bool) -> Iterator[
                 f"--save {saved}: the tables have {num_rows:,} rows together, a case file takes {MAX_SAVED_ROWS:,}. "
                 "Leave --save out: the report has the command that checks the merge again. For a case file give tables "
                 "with fewer rows, such as those whose keys the differences name, or make a small case of the merge "
-                "after it has run: mergecheck import"
+                "after it has run: mergecheck cases import"
             )
         yield case
 

@@ -1,4 +1,4 @@
-"""``mergecheck scale``: check merges of large generated tables, out of core."""
+"""``mergecheck lab scale``: check merges of large generated tables, out of core."""
 
 from __future__ import annotations
 

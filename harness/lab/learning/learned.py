@@ -154,7 +154,8 @@ def read_knowledge(path: Path) -> EngineKnowledge:
         return EngineKnowledge(engine=str(document["engine"]), version=str(document["version"]), answers=answers)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserInputError(
-            f"{path} does not say what an engine takes. Write such a file by: mergecheck learn ENGINE -o {path.name}"
+            f"{path} has no answers of an engine. Write such a file by: "
+            f"mergecheck engine conform ENGINE --learned {path.name}"
         ) from error
 
 

@@ -24,7 +24,7 @@ _EXAMPLES_ONLY = frozenset(
     {
         "tests/cli/test_cli_rules.py",
         "tests/spec/test_specification.py",
-        "tests/unit/coverage/test_rule_counts.py",
+        "tests/unit/properties/test_rule_counts.py",
         "tests/unit/specification/test_citations.py",
         "tests/unit/search/test_search_counts.py",
         "tests/unit/selfcheck/test_selfcheck_faults.py",

@@ -22,8 +22,8 @@ _NUMBER = re.compile(r"\b(?:R-(?:\d{3}|A\d{2})|P-\d{1,2})\b")
 
 _INTRODUCTION = """# The specification
 
-What `MERGE INTO` of Delta Lake does, rule by rule: the development head of August 2026 (4.4.0-SNAPSHOT) on Apache
-Spark 4.2.0 with its defaults. Code, tests and messages cite the rules by number, and `mergecheck rules R-320` prints a
+What `MERGE INTO` of Delta Lake does, rule by rule: the development head of August 2026 (4.4.0-SNAPSHOT) on Apache Spark
+4.2.0 with its defaults. Code, tests and messages cite the rules by number, and `mergecheck lab rules R-320` prints a
 page in the terminal. `R-pnn` is rule *nn* of part *p*, `P-n` a property that holds for every merge, `R-Ann` a note on
 Delta's inside. Each page has the rule's text, a minimal case, the tests that hold the rule, and how many random cases
 reach it.
@@ -95,7 +95,7 @@ def _reach(page: RulePage) -> str:
     if page.out_of_reach is not None:
         return f"No case can reach this rule: {page.out_of_reach}."
     reach = page.reach
-    command = f"mergecheck rules --seed {reach.seed} --max-cases {reach.num_cases}"
+    command = f"mergecheck lab rules --seed {reach.seed} --max-cases {reach.num_cases}"
     return f"{page.num_cases} of {reach.num_cases} random cases reach this rule (`{command}`)."
 
 

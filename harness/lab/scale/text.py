@@ -59,7 +59,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _reduced(report: ScaleReport) -> list[str]:
-    lines = [] if report.spec_path is None else [f"  run again  mergecheck scale {report.spec_path}"]
+    lines = [] if report.spec_path is None else [f"  run again  mergecheck lab scale {report.spec_path}"]
     reduction = report.reduction
     if reduction is None:
         return lines

@@ -86,7 +86,7 @@ def read_runs(path: Path) -> tuple[StoredRun, ...]:
 
 def _refused(path: Path) -> UserInputError:
     return UserInputError(
-        f"{path} is no run that a scoreboard can read. Write one by: mergecheck matrix --json > {path.name} "
+        f"{path} is no run that a scoreboard can read. Write one by: mergecheck lab matrix --json > {path.name} "
         "(fuzz and run have --json, too)."
     )
 

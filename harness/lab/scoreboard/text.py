@@ -84,7 +84,7 @@ def matrix_json(matrix: Matrix) -> dict[str, Any]:
 def markdown(matrix: Matrix, *, date: str) -> str:
     """Write the page for the docs."""
     titles = [_title(column) for column in matrix.columns]
-    command = f"mergecheck matrix --seed {matrix.seed} --max-cases {matrix.num_cases} --markdown FILE"
+    command = f"mergecheck lab matrix --seed {matrix.seed} --max-cases {matrix.num_cases} --markdown FILE"
     ran = f"{matrix.num_cases} random cases ran on each engine and were compared with the reference."
     lines = ["# Features x engines", "", "```", command, "```", ""]
     lines += [f"{ran} A case counts for all its features. Measured on {date}.", ""]

@@ -1,7 +1,7 @@
 """Automatic mutants: cosmic-ray's operators and a few for SQL texts.
 
-The mutants come from cosmic-ray; they are not run by it, see ``tools.benchmarks.mutants.planted_mutants``. One mutant per
-line is drawn, since in nearly all lines all mutants share one fate.
+The mutants come from cosmic-ray; they are not run by it, see ``tools.benchmarks.mutants.planted_mutants``. One mutant
+per line is drawn, since in nearly all lines all mutants share one fate.
 """
 
 from __future__ import annotations

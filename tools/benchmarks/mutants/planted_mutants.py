@@ -1,4 +1,4 @@
-"""Automatic mutants as faults that can be switched on in this process, as those of ``mergecheck selfcheck`` are."""
+"""Automatic mutants as faults that can be switched on in this process, as those of ``tools.selfcheck`` are."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Known deviations count as findings. The time of a version has three parts:
 | Part | Share | What it draws |
 |---|---|---|
 | `all` | {all:.0%} | everything that the adapter takes: most cases meet an error of an old release first |
-| `learned` | {learned:.0%} | nothing that the release refuses by `mergecheck learn` (`--capabilities`) |
+| `learned` | {learned:.0%} | nothing that the release refuses by `mergecheck engine conform` (`--capabilities`) |
 | `large` | {large:.0%} | tables about as large as a batch of the engine (`--boundary`): {boundaries} rows |
 
 *known* is the number of known causes of wrong behaviour. The columns after it say, for each kind: known causes /

@@ -1,1 +1,1 @@
-"""``mergecheck concurrency``: its options, and its modes."""
+"""``mergecheck lab concurrency``: its options, and its modes."""

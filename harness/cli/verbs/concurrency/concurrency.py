@@ -1,4 +1,4 @@
-"""``mergecheck concurrency``: check merges and other writes that run at the same time on one table."""
+"""``mergecheck lab concurrency``: check merges and other writes that run at the same time on one table."""
 
 from __future__ import annotations
 

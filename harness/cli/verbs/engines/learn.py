@@ -1,4 +1,4 @@
-"""``mergecheck learn``: find out by trial what an engine refuses."""
+"""What an engine refuses, found out by trial: part of ``mergecheck engine conform``."""
 
 from __future__ import annotations
 
@@ -58,12 +58,10 @@ def learn(*, engine_name: str, output: Path | None, check_file: Path | None, cas
     if output is not None and check_file is not None:
         raise click.UsageError("give either --output or --check")
     before = None if check_file is None else read_knowledge(check_file)
-    now = _learned(engine_name, TimeLimit(seconds=case_seconds))
-    if before is not None and before.engine != now.engine:
-        raise UserInputError(f"{check_file} is about {before.engine}, and {engine_name} is {now.engine}")
+    now = learned_about(engine_name, TimeLimit(seconds=case_seconds))
     if output is not None:
-        _write(output, now)
-    changed = () if before is None else tuple(differences(before, now))
+        write_learned(output, now)
+    changed = () if before is None else changes_since(before, now)
     if as_json:
         emit_json(knowledge_json(now) | ({} if before is None else {"differences": list(changed)}))
     elif before is None:
@@ -73,7 +71,19 @@ def learn(*, engine_name: str, output: Path | None, check_file: Path | None, cas
     return ExitCode.MISMATCH if changed else ExitCode.AGREE
 
 
-def _learned(engine_name: str, limit: TimeLimit) -> EngineKnowledge:
+def changes_since(before: EngineKnowledge, now: EngineKnowledge) -> tuple[str, ...]:
+    """Return what an engine took or refused then, and does not now.
+
+    Raises:
+        UserInputError: they are about two engines.
+    """
+    if before.engine != now.engine:
+        raise UserInputError(f"the file is about {before.engine}, and this engine is {now.engine}")
+    return tuple(differences(before, now))
+
+
+def learned_about(engine_name: str, limit: TimeLimit) -> EngineKnowledge:
+    """Try the probes on an engine; ``limit`` holds for its start and for each case."""
     with open_engine(engine_name, limit) as engine:
         reference = reference_for(engine, Expressions.DUCKDB).evaluate
         checker = Checker(engine=engine, reference=reference, checks=_COMPARED, limit=limit)
@@ -81,7 +91,12 @@ def _learned(engine_name: str, limit: TimeLimit) -> EngineKnowledge:
         return EngineKnowledge(engine=engine.name, version=engine.version, answers=answers)
 
 
-def _write(path: Path, known: EngineKnowledge) -> None:
+def write_learned(path: Path, known: EngineKnowledge) -> None:
+    """Write what an engine takes and refuses; the file is replaced.
+
+    Raises:
+        UserInputError: the file cannot be written.
+    """
     try:
         write_text(path, knowledge_text(known))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""``mergecheck scoreboard``: engine x release x feature, from stored runs."""
+"""``mergecheck lab scoreboard``: engine x release x feature, from stored runs."""
 
 from __future__ import annotations
 

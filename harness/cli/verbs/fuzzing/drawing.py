@@ -109,7 +109,7 @@ def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "capabilities_file",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="Draw nothing that the engine refuses by FILE, which mergecheck learn has written.",
+            help="Draw nothing that the engine refuses by FILE, which mergecheck engine conform has written.",
         ),
         click.option(
             "--features-off",

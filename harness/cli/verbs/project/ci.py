@@ -1,4 +1,4 @@
-"""``mergecheck ci``: results for a CI service, and workflows."""
+"""``mergecheck config ci``: results for a CI service, and workflows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mergecheck compare``: what a run found that an earlier one on the same cases did not."""
+"""``mergecheck cases diff --runs``: what a run found that an earlier one on the same cases did not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mergecheck adopt``: make a finding a test of a project."""
+"""``mergecheck cases adopt``: make a finding a test of a project."""
 
 from __future__ import annotations
 

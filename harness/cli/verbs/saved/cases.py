@@ -82,19 +82,19 @@ def show_case(*, name: str, case_id: str | None, as_sql: bool, findings_director
 @click.argument("first", metavar="ID|FILE")
 @click.argument("second", metavar="ID|FILE")
 @click.option(
-    "--results",
-    "are_results",
+    "--runs",
+    "are_runs",
     is_flag=True,
     help="Compare two results of fuzz --json or replay --json by fingerprint; only new differences fail (exit code 1).",
 )
 @findings_option("Where ids of findings are looked up.")
 @json_option
-def diff_cases(*, first: str, second: str, are_results: bool, findings_directory: Path, as_json: bool) -> int:
+def diff_cases(*, first: str, second: str, are_runs: bool, findings_directory: Path, as_json: bool) -> int:
     """Compare two cases: tables, statement, settings and expectation. Exit code 1 if they differ.
 
-    The id and the origin have no meaning for the merge, and are not compared. With --results: compare two runs.
+    The id and the origin have no meaning for the merge, and are not compared. With --runs: compare two runs.
     """
-    if are_results:
+    if are_runs:
         return compare_runs(Path(first), Path(second), as_json=as_json)
     store = FindingsDirectory(findings_directory)
     saved = [one_saved(name, None, findings=store, verb="cases diff") for name in (first, second)]

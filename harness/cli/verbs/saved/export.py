@@ -1,4 +1,4 @@
-"""``mergecheck export``: write a case as a script for another system."""
+"""``mergecheck cases export``: write a case as a script for another system."""
 
 from __future__ import annotations
 

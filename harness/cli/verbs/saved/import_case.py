@@ -1,4 +1,4 @@
-"""``mergecheck import``: a case out of two versions of a real Delta table."""
+"""``mergecheck cases import``: a case out of two versions of a real Delta table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mergecheck shrink``: make a failing case smaller."""
+"""``mergecheck cases shrink``: make a failing case smaller."""
 
 from __future__ import annotations
 

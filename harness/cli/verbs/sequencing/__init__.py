@@ -1,1 +1,1 @@
-"""``mergecheck sequences``: its options, and its texts."""
+"""``mergecheck lab sequences``: its options, and its texts."""

@@ -1,4 +1,4 @@
-"""``mergecheck sequences``: check several merges, and other writes between them, on one table."""
+"""``mergecheck lab sequences``: check several merges, and other writes between them, on one table."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def sequences(
                 if report.mismatches and not paths:
                     path = _save(sequence, findings_directory)
                     notice("\n".join(lines_of(report)))
-                    notice(f"saved; to run it again: mergecheck sequences {shlex.quote(str(path))}{who}")
+                    notice(f"saved; to run it again: mergecheck lab sequences {shlex.quote(str(path))}{who}")
                 if totals_file is not None:
                     run.add(report, number=number)
                     _write_totals(runs, totals_file)

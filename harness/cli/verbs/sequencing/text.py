@@ -1,4 +1,4 @@
-"""What ``mergecheck sequences`` says at its end: texts and JSON."""
+"""What ``mergecheck lab sequences`` says at its end: texts and JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def show_result(reports: list[SequenceReport], *, seed: int | None, steps: int, 
     _show_turns(_turns(reports))
     if seed is not None:
         show(
-            f"seed {seed}  same sequences again: mergecheck sequences{who} --seed {seed} "
+            f"seed {seed}  same sequences again: mergecheck lab sequences{who} --seed {seed} "
             f"--steps {steps} --max-sequences {len(reports)}" + (f" --start {start}" if start else "")
         )
 

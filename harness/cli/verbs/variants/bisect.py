@@ -1,4 +1,4 @@
-"""``mergecheck bisect``: find the axes of a variant that change the outcome of a case."""
+"""``mergecheck lab bisect``: find the axes of a variant that change the outcome of a case."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def race_lines(report: RaceReport) -> list[str]:
     counted = ", ".join(f"{count} {kind.value}" for kind, count in report.endings.most_common())
     level = f" --isolation {options.isolation.value}" if report.options.isolation.value != "Serializable" else ""
     again = (
-        f"mergecheck concurrency --engine {options.engine} --writers {options.num_writers} "
+        f"mergecheck lab concurrency --engine {options.engine} --writers {options.num_writers} "
         f"--steps {options.num_steps} --kills {options.kills} --seed {options.seed}{level}"
     )
     return [

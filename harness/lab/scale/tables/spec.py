@@ -82,7 +82,7 @@ class ScaleSpec:
         )
 
     def to_json(self) -> str:
-        """Write the spec as the file that ``mergecheck scale`` reads."""
+        """Write the spec as the file that ``mergecheck lab scale`` reads."""
         return json.dumps({"format_version": FORMAT_VERSION, **asdict(self)}, indent=1) + "\n"
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.answer import Reference
 
 
-LEARNED = Path(__file__).parents[3] / "docs" / "learned"
+LEARNED = Path(__file__).parents[4] / "docs" / "learned"
 
 
 class Picky:
@@ -139,7 +139,7 @@ def test_a_file_about_another_engine(known: EngineKnowledge) -> None:
 
 @pytest.mark.parametrize("name", ["delta-rs", "duckdb", "sail"])
 def test_the_files_in_the_docs_are_complete(name: str) -> None:
-    """Written by ``mergecheck learn``, and for the probes that there are."""
+    """Written by ``mergecheck engine conform``, and for the probes that there are."""
     path = LEARNED / f"{name}.json"
     kept = read_knowledge(path)
     assert kept.engine == name

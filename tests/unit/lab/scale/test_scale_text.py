@@ -75,7 +75,7 @@ def test_a_mismatch_says_how_to_see_it_again() -> None:
     assert lines[3:7] == [
         "  rows       1 row",
         "             - (1)",
-        "  run again  mergecheck scale findings/scale/insert-only-10000-1.json",
+        "  run again  mergecheck lab scale findings/scale/insert-only-10000-1.json",
         "  no small case shows a mismatch (4 tried)",
     ]
 
