@@ -10,6 +10,8 @@ import pytest
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.deviations.registry import Deviation, Deviations
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.model.case import Expectation
+from mergecheck.model.outcome import Outcome
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
 from tools.corruptions.answered import Answered
@@ -36,6 +38,19 @@ def test_the_recorded_answer_itself_is_explained(entry: Deviation) -> None:
     recorded = ANSWERS[entry.id]
     report = check_case(entry.case, recorded)
     assert entry in KNOWN.explain(report, recorded.capabilities)
+
+
+@pytest.mark.parametrize("entry_id", ["delta-spark-partition-folders", "delta-spark-source-rows-sorted"])
+def test_an_expectation_that_holds_what_the_engine_does_wrong_hides_no_deviation(entry_id: str) -> None:
+    (entry,) = KNOWN.named([entry_id]).entries
+    recorded = ANSWERS[entry_id]
+    assert isinstance(recorded.answer, Outcome)
+    source_rows = {name: recorded.answer.metrics[name] for name in ("numSourceRows",)}
+    expect = Expectation(rows=recorded.answer.rows, metrics=source_rows)
+    report = check_case(replace(entry.case, expect=expect), recorded)
+    assert entry in KNOWN.explain(report, recorded.capabilities)
+    other = check_case(replace(entry.case, expect=Expectation(rows=())), recorded)
+    assert KNOWN.explain(other, recorded.capabilities) == ()
 
 
 def test_answers_of_no_other_entries_are_kept() -> None:
