@@ -223,7 +223,7 @@ class _Command:
         return replace(merge, final_schema=with_new_metadata(snapshot, merge.final_schema))
 
     def _is_replay(self, snapshot: Snapshot) -> bool:
-        """Tell whether the application has committed this transaction before (R-715)."""
+        """Return whether the application has committed this transaction before (R-715)."""
         own = self._transaction()
         return own is not None and snapshot.transactions.get(own.app_id, own.version - 1) >= own.version
 

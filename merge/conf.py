@@ -187,7 +187,7 @@ class MergeConf:
     large_table_bytes: int = _setting(LARGE_TABLE_BYTES, 16 * 2**20, _bytes, allowed="a number of bytes, 0 or more")
 
     def is_large(self, num_bytes: int) -> bool:
-        """Tell whether files of this size are worth an optimisation that costs a query of its own."""
+        """Return whether files of this size are worth an optimisation that costs a query of its own."""
         return num_bytes >= self.large_table_bytes
 
     @classmethod

@@ -120,6 +120,6 @@ class Case:
         printer.text(f"Case({self.id}: {self.sql})")
 
     def is_same_merge(self, other: Case) -> bool:
-        """Tell whether another case has these very tables, this statement and these settings, whatever its name."""
+        """Return whether another case has these very tables, this statement and these settings, whatever its name."""
         tables = self.target is other.target and self.source is other.source and self.tables == other.tables
         return tables and (self.sql, self.conf) == (other.sql, other.conf)

@@ -24,7 +24,7 @@ def require_pattern(pattern: str) -> None:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Tell whether a pattern matches anywhere in a text.
+    """Return whether a pattern matches anywhere in a text.
 
     Raises:
         BadPatternError: if it is no pattern.

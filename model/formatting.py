@@ -51,7 +51,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def row_text(row: Row, schema: Schema) -> str:
-    """Spell a row as ``(1, 'a', NULL)``."""
+    """Format a row as ``(1, 'a', NULL)``."""
     types: list[DataType | None] = [column.type for column in schema.columns]
     types += [None] * (len(row) - len(types))
     return "(" + ", ".join(_cell(value, kind) for value, kind in zip(row, types, strict=False)) + ")"

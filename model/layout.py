@@ -42,14 +42,14 @@ def physical_rows(target: Target) -> tuple[Row, ...]:
 
 
 def has_vector(layout: TargetLayout, number: int) -> bool:
-    """Tell whether a physical file, by its number, has a deletion vector."""
+    """Return whether a physical file, by its number, has a deletion vector."""
     if layout.vectors is Vectors.NONE:
         return False
     return number % 2 == 0 if layout.files_with_vectors is None else number in layout.files_with_vectors
 
 
 def counts_rows(layout: TargetLayout, number: int) -> bool:
-    """Tell whether the log counts the rows of a physical file; it does of every file with a vector (R-463)."""
+    """Return whether the log counts the rows of a physical file; it does of every file with a vector (R-463)."""
     left_out = layout.statistics is Statistics.NONE or (layout.statistics is Statistics.ALTERNATE and number % 2 == 0)
     return not left_out or has_vector(layout, number)
 

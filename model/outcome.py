@@ -52,7 +52,7 @@ class Bound:
         return self.low == self.high
 
     def allows(self, value: int) -> bool:
-        """Tell whether a reported value lies within the bound."""
+        """Return whether a reported value lies within the bound."""
         return self.low <= value and (self.high is None or value <= self.high)
 
 

@@ -65,12 +65,12 @@ def check_constraints(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_constraint(key: str) -> bool:
-    """Tell whether a table property is a CHECK constraint."""
+    """Return whether a table property is a CHECK constraint."""
     return key.lower().startswith(_CONSTRAINT_PREFIX)
 
 
 def schema_to_json(schema: Schema, *, comment: str | None = None) -> str:
-    """Spell a schema as Delta's log does.
+    """Format a schema as Delta's log does.
 
     Args:
         schema: the columns.
@@ -87,7 +87,7 @@ def schema_to_json(schema: Schema, *, comment: str | None = None) -> str:
 
 
 def schema_from_json(text: str) -> Schema:
-    """Read a schema as Delta's log spells it, with NOT NULL, defaults and generation expressions.
+    """Read a schema as Delta's log writes it, with NOT NULL, defaults and generation expressions.
 
     The nullability of array elements and map values is not kept: a case's types have none.
 
@@ -118,7 +118,7 @@ def _members_not_null(spelled: str | dict[str, Any], *, path: str) -> Iterator[s
 
 
 def contains_type(schema: Schema, wanted: DataType) -> bool:
-    """Tell whether a type occurs anywhere in a schema, nested places included."""
+    """Return whether a type occurs anywhere in a schema, nested places included."""
     return any(wanted in _parts(column.type) for column in schema.columns)
 
 
@@ -196,7 +196,7 @@ def _limit(said: str | None) -> TextLimit | None:
 
 
 def type_to_json(data_type: DataType) -> str | dict[str, Any]:
-    """Spell a type as Delta's log does.
+    """Format a type as Delta's log does.
 
     Raises:
         ValueError: for a type that a table cannot store.

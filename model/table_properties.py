@@ -54,7 +54,7 @@ class TableProperty:
     """A property.
 
     Attributes:
-        name: as Delta Lake spells it.
+        name: as Delta Lake writes it.
         values: what Delta Lake takes; None for any text.
         meaning: to a merge.
         harmless: values for which the property changes nothing, in lower case.
@@ -252,7 +252,7 @@ def checked_properties(given: Mapping[str, str], where: str) -> dict[str, str]:
 
 
 def _known(key: str) -> tuple[str, Values | None]:
-    """Give a property's name as Delta Lake spells it, and the values that it may have."""
+    """Give a property's name as Delta Lake writes it, and the values that it may have."""
     folded = key.lower()
     if folded.startswith(FEATURE_PREFIX):
         feature = folded.removeprefix(FEATURE_PREFIX)
@@ -262,7 +262,7 @@ def _known(key: str) -> tuple[str, Values | None]:
 
 
 def is_of_protocol(name: str) -> bool:
-    """Tell whether a property is about the protocol; a table has no such property, but the protocol."""
+    """Return whether a property is about the protocol; a table has no such property, but the protocol."""
     return name.startswith(FEATURE_PREFIX) or name in (MIN_READER_VERSION, MIN_WRITER_VERSION)
 
 

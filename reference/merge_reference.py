@@ -291,7 +291,7 @@ def _check_char(case: Case, statement: Statement, *, case_sensitive: bool, pads:
 
 
 def _confines(case: Case, column: Field) -> bool:
-    """Tell whether nothing but a column's own cells depends on what a merge stores in it."""
+    """Return whether nothing but a column's own cells depends on what a merge stores in it."""
     is_plain = column.nullable and column.generated is None and column.identity is None and column.invariant is None
     partitions = {name.lower() for name in case.target.partition_by}
     if not is_plain or column.limit is not None or column.name.lower() in partitions:

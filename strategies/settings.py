@@ -103,12 +103,12 @@ def draw_transactions(draw: DrawFn, conf: Mapping[str, str]) -> dict[str, int]:
 
 
 def insert_only_optimised(conf: Mapping[str, str]) -> bool:
-    """Tell whether insert-only merges take the path without an ambiguity check (R-320, R-402)."""
+    """Return whether insert-only merges take the path without an ambiguity check (R-320, R-402)."""
     return conf.get(INSERT_ONLY, "true") == "true"
 
 
 def auto_merges(conf: Mapping[str, str]) -> bool:
-    """Tell whether the session has schema evolution on."""
+    """Return whether the session has schema evolution on."""
     return conf.get(AUTO_MERGE, "false") == "true"
 
 

@@ -1,7 +1,7 @@
 """Identities of cells: two cells are the same if their identities are equal.
 
 Python's ``==`` is never asked about raw cells. It holds ``1``, ``True``, ``1.0`` and ``Decimal("1.00")`` for one value,
-tells ``NaN`` from itself, and does not tell ``-0.0`` from ``0.0``. Here NaN is NaN, and all else that differs differs.
+distinguishes ``NaN`` from itself, and ``-0.0`` equals ``0.0``. Here NaN is NaN, and all else that differs differs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _OWN_IDENTITY = (int, str, bytes, dt.date)
-"""Types whose values are their own identities. A value that Python calls equal to one of them has a tuple instead."""
+"""Types whose values are their own identities. A value that equals one of them in Python has a tuple instead."""
 
 
 def row_identity(row: Row, schema: Schema) -> tuple[Hashable, ...]:
     """Return the identities of a row's cells, in column order.
 
-    Cells beyond the schema's columns, which only a broken engine gives, are told apart by their Python types and texts.
+    Cells beyond the schema's columns, which only a broken engine gives, differ if their Python types or texts differ.
     """
     columns = schema.columns
     known = [cell_identity(value, column.type) for column, value in zip(columns, row, strict=False)]

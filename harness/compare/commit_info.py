@@ -1,4 +1,4 @@
-"""What a commit says of itself, and the row that the command returns, against the reference (R-110, R-702 to R-712)."""
+"""A commit's ``commitInfo``, and the row that the command returns, against the reference (R-110, R-702 to R-712)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def commit_info_mismatches(
     """Compare the entries of ``commitInfo``.
 
     Args:
-        wanted: what the reference predicts.
-        record: what the log says.
+        wanted: the reference's prediction.
+        record: the log's record of the merge.
         names: the entries to compare; None for all.
         against: who predicts.
     """
@@ -46,7 +46,7 @@ def commit_info_mismatches(
 
 
 def commit_info_in_words(record: CommitRecord) -> dict[str, str]:
-    """Say what ``commitInfo`` holds in the reference's words; an entry of another form is shown as it is.
+    """Convert ``commitInfo`` to the reference's form; an entry of another form is shown unchanged.
 
     Texts of conditions are left out, because they differ from run to run (R-712).
     """
@@ -122,7 +122,7 @@ def _version(version: Any, before: int) -> str | None:  # noqa: ANN401 - JSON
 
 
 def _timestamp(timestamp: Any, before: int | None) -> str | None:  # noqa: ANN401 - JSON
-    """Compare an in-commit timestamp with that of the version before (R-707)."""
+    """Compare an in-commit timestamp with the previous version's (R-707)."""
     if timestamp is None:
         return None
     if not isinstance(timestamp, int) or before is None or timestamp <= before:

@@ -1,4 +1,4 @@
-"""Laws over numbers of rows: those of the tables, of the metrics and of the change feed (P-5 to P-9, P-13).
+"""Laws over numbers of rows: in the tables, the metrics and the change feed (P-5 to P-9, P-13).
 
 They hold for tables of any size, as they look at no row.
 """
@@ -38,7 +38,7 @@ def counting_laws(
     Args:
         before: rows of the table before the merge.
         after: rows of the table after it.
-        metrics: what the merge reports.
+        metrics: the metrics that the merge reports.
         path: the execution path, None if it is not known.
         present: (kind, action) of the statement's clauses; empty if they are not known.
     """

@@ -27,7 +27,7 @@ _EXACT = Context(prec=76)  # the default of 28 digits would refuse a DECIMAL(38,
 
 
 def evolution_faults(old: Schema, new: Schema, *, widens: bool) -> Iterator[str]:
-    """Tell what no evolution does to a schema: lose, move, rename or change what is there, add what is NOT NULL.
+    """List changes of a schema that no evolution makes: columns lost, moved, renamed or changed, NOT NULL added.
 
     Args:
         old: the schema before.
@@ -89,7 +89,7 @@ def row_converter(old: Schema, new: Schema) -> Callable[[Row], Row] | None:
 
 
 def null_structs_expanded(values: Sequence[Value], fields: Sequence[Field]) -> Row:
-    """Make every NULL struct one of NULLs, on all levels, in arrays and maps too."""
+    """Replace every NULL struct by a struct of NULLs, on all levels, in arrays and maps too."""
     return tuple(_expanded(value, field.type) for value, field in zip(values, fields, strict=True))
 
 

@@ -62,7 +62,7 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
 
     Args:
         case: gives the table before the merge.
-        outcome: what the engine shows.
+        outcome: the observables that the engine showed.
         present: (kind, action) of the statement's clauses (P-9); empty if they are not known.
     """
     before = physical_rows(case.target)
@@ -144,13 +144,13 @@ def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[
 
 
 def _keeps_null_structs(case: Case, outcome: Outcome) -> bool:
-    """Tell whether rows that are only copied keep NULL structs; else each may become one of NULLs (R-244)."""
+    """Return whether rows that are only copied keep NULL structs; else each may become a struct of NULLs (R-244)."""
     preserves = case.conf.get(PRESERVE_NULL_STRUCTS, "true").lower() == "true"
     return preserves or outcome.schema == case.target.schema
 
 
 def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
-    """R-705: rows keep their ids, and the ids show the changes that metrics and change feed tell of.
+    """R-705: rows keep their ids, and the ids agree with the changes in the metrics and the change feed.
 
     Texts of CHAR columns count as padded (see ``_feed_balance``).
     An answer whose rows a reading of a known deviation has replaced has no ids for them, and is not judged here.
@@ -185,7 +185,7 @@ def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
 
 
 def _serves_copies(case: Case, outcome: Outcome) -> bool:
-    """Tell whether the feed may have copied rows: nothing changed, and no metrics in the commit say so (R-605)."""
+    """Return whether the feed may have copied rows: no changes, and no metrics in the commit that show so (R-605)."""
     recorded = outcome.history_metrics if isinstance(outcome, TableOutcome) else records_metrics(case.conf)
     return not recorded and not any(outcome.metrics.get(name) for name in (INSERTED, UPDATED, DELETED))
 
@@ -229,7 +229,7 @@ def _padded(row: Row, lengths: Mapping[int, int]) -> Row:
 
 
 def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
-    """P-10: the records of added and removed files are those of the metrics. P-11: statistics are true to the rows.
+    """P-10: the records of added and removed files agree with the metrics. P-11: statistics are true to the rows.
 
     R-235: what evolution adds is nullable inside arrays and maps too.
     """

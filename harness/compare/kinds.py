@@ -39,5 +39,5 @@ DIFFERENCES = tuple(f"{check.value} {kind}" for check, kinds in KINDS.items() fo
 
 
 def is_known(pattern: str) -> bool:
-    """Tell whether a pattern, ``*`` and ``?`` as in file names, can match any difference."""
+    """Return whether a pattern, ``*`` and ``?`` as in file names, can match any difference."""
     return any(fnmatchcase(difference, pattern) for difference in DIFFERENCES)

@@ -47,7 +47,7 @@ def metric_mismatches(
 
     Args:
         wanted: bounds by name; a name that the engine lacks is a mismatch.
-        found: what the engine reports.
+        found: the metrics that the engine reports.
         against: who wants it, ``reference`` or ``expect``.
         exact_names: whether the engine claims exactly the metrics of R-510, so that another one, or one that is not
             there, is a mismatch too (R-501).
@@ -72,7 +72,7 @@ def metric_mismatches(
 
 
 def bound_text(bound: Bound) -> str:
-    """Spell a bound: ``3``, ``1 to 4`` or ``at least 1``."""
+    """Format a bound: ``3``, ``1 to 4`` or ``at least 1``."""
     if bound.exact:
         return str(bound.low)
     return f"at least {bound.low}" if bound.high is None else f"{bound.low} to {bound.high}"

@@ -17,7 +17,7 @@ _REMOVING = frozenset({"delete", "update_preimage"})
 
 
 def net_changes(feed: Sequence[Row], schema: Schema) -> tuple[Row, ...]:
-    """Reduce a change feed to ``delete`` and ``insert``; of equal rows that are gone and new, neither is told.
+    """Reduce a change feed to ``delete`` and ``insert``; equal deleted and inserted rows cancel out.
 
     Args:
         feed: rows of the table, each followed by its change type.

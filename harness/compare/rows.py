@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_ROWS_SHOWN = 3
 """Rows that one mismatch shows; the rest is counted."""
 
-_MAX_ROWS_PAIRED = 50  # pairing is quadratic, and nobody reads the fifty-first pair
+_MAX_ROWS_PAIRED = 50  # pairing is quadratic, and no reader gets to the fifty-first pair
 CHANGE_TYPE = Field("_change_type", STRING)
 
 
@@ -32,7 +32,7 @@ class RowDifference:
 
     Attributes:
         missing: wanted rows that the engine lacks, occurrence by occurrence.
-        extra: rows of the engine that nobody wants.
+        extra: rows of the engine that are not wanted.
         changed: pairs (wanted, engine's) that are likely the same row with another cell.
     """
 
@@ -45,7 +45,7 @@ class RowDifference:
 
 
 def same_rows(left: Sequence[Row], right: Sequence[Row], schema: Schema) -> bool:
-    """Tell whether two multisets of rows of one schema are equal."""
+    """Return whether two multisets of rows of one schema are equal."""
     wanted, found = (Counter(row_identity(row, schema) for row in rows) for rows in (left, right))
     return wanted == found
 
@@ -93,7 +93,7 @@ def unmatched_rows(
 def _without_equal(
     groups: dict[Identity, list[Row]], others: dict[Identity, list[Row]], schema: Schema
 ) -> tuple[UnmatchedRow, ...]:
-    """Give what is left of each group of equal rows, the groups in the order of their texts.
+    """Return the remainder of each group of equal rows, the groups in the order of their texts.
 
     By text, so that the report of a case does not depend on the order in which an engine happens to answer. The text of
     a group is made once: an engine may give a row a hundred thousand times.
@@ -104,7 +104,7 @@ def _without_equal(
 
 
 def rows_without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> list[Row]:
-    """Take rows from others, occurrence by occurrence; what is not among them takes nothing."""
+    """Subtract rows from others, occurrence by occurrence; a row that is not among them subtracts nothing."""
     left = Counter(row_identity(row, schema) for row in taken)
     kept = []
     for row in rows:
@@ -205,7 +205,7 @@ def _score(left: Identity, right: Identity, tied: int | None) -> int:
 
 
 def changed_cell(wanted: Value, found: Value, against: str, of: tuple[Field, Field]) -> str:
-    """Say a differing cell, such as ``name: reference 1, engine 2``; ``of`` are both sides' columns."""
+    """Describe a differing cell, such as ``name: reference 1, engine 2``; ``of`` are both sides' columns."""
     ours, theirs = of
     return f"{ours.name}: {against} {cell_text(wanted, ours.type)}, engine {cell_text(found, theirs.type)}"
 

@@ -26,8 +26,8 @@ def schema_mismatches(wanted: Schema, found: Schema, *, against: str, complete: 
         wanted: the schema that the table must have.
         found: the schema that the table has.
         against: who wants it.
-        complete: whether ``wanted`` says everything. A reference does, for every column and nested field. The author of
-            a case's ``expect`` says NOT NULL, DEFAULT and GENERATED or nothing, so there only what he said and the
+        complete: whether ``wanted`` is the whole schema. A reference gives every column and nested field. The author of
+            a case's ``expect`` may leave out NOT NULL, DEFAULT and GENERATED, so there only those that he wrote and the
             table lost is a mismatch.
     """
     if wanted.names != found.names:
@@ -61,7 +61,7 @@ def _null_lines(wanted: Field, found: Field, against: str, *, complete: bool) ->
 def _value_lines(wanted: Field, found: Field, against: str, *, complete: bool) -> Iterator[str]:
     """Compare default and generation expression, which a merge never changes: the texts must be the same.
 
-    What an identity column generates stays, too, but for its high-water mark, which has a law of its own (R-226).
+    Values that an identity column generates stay, too, except its high-water mark, which has its own law (R-226).
     """
     texts = {
         "DEFAULT": (wanted.default, found.default),
@@ -111,5 +111,5 @@ def _own_value(word: str, text: str | None) -> str:
 
 def _mismatch(against: str, kind: str, lines: list[str]) -> Mismatch:
     shown = tuple(fit(line) for line in lines[:5])
-    rest = (f"and {counted(len(lines) - 5, 'more column')}",) if len(lines) > 5 else ()  # noqa: PLR2004 - what a person reads
+    rest = (f"and {counted(len(lines) - 5, 'more column')}",) if len(lines) > 5 else ()  # noqa: PLR2004 - as much as a person reads
     return Mismatch(check=Check.SCHEMA, against=against, kind=kind, lines=shown + rest)

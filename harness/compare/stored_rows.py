@@ -1,4 +1,4 @@
-"""What a table declares of its rows must hold for the rows that a merge has stored (R-222, R-741, R-742, R-746, R-822).
+"""The constraints that a table declares must hold for the rows that a merge stored (R-222, R-741, R-742, R-746, R-822).
 
 NOT NULL, CHECK constraints, invariants, generated columns and lengths of texts need no prediction: they are evaluated
 on the rows as the engine shows them. A row that the table held before the merge is no fault of the merge.
@@ -50,7 +50,7 @@ _NAMES_TIME = re.compile(r"date|time|interval", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRows:
-    """How the stored rows stand to what the table declares.
+    """The stored rows against the declarations of the table.
 
     Attributes:
         mismatches: one for each rule that is broken, with a part for each row and constraint.
@@ -62,7 +62,7 @@ class StoredRows:
 
 
 def check_stored_rows(case: Case, outcome: Outcome) -> StoredRows:
-    """Hold the rows that an engine shows after a merge against what the case's table declares.
+    """Check the rows that an engine shows after a merge against the declarations of the case's table.
 
     Args:
         case: gives the constraints, and the table before the merge.
@@ -93,7 +93,7 @@ def check_stored_rows(case: Case, outcome: Outcome) -> StoredRows:
 
 
 def _declared(before: Schema, after: Schema) -> Schema:
-    """Give the columns after the merge what they declared before it, whatever the engine shows of that now."""
+    """Return the columns after the merge with their declarations from before it, whatever the engine shows now."""
     earlier = {column.name: column for column in before.columns}
 
     def declared(column: Field) -> Field:
@@ -107,7 +107,7 @@ def _declared(before: Schema, after: Schema) -> Schema:
 
 
 def _limits_values(field: Field) -> bool:
-    """Tell whether a column declares NOT NULL, at any depth of its structs, or the length of a text."""
+    """Return whether a column declares NOT NULL, at any depth of its structs, or the length of a text."""
     inner = field.type.fields if isinstance(field.type, StructType) else ()
     return not field.nullable or field.limit is not None or any(map(_limits_values, inner))
 
@@ -164,7 +164,7 @@ def _expressions(schema: Schema, case: Case) -> Iterator[tuple[str, RowCheck]]:
 
     Expressions are translated for ANSI mode and UTC. Elsewhere those are left out that either may change.
     """
-    if char_columns(schema):  # what an expression reads of such a column depends on padding (R-822)
+    if char_columns(schema):  # the value that an expression reads depends on padding (R-822)
         return
     bare, conf = as_nullable(schema), case.conf
     expressions: list[tuple[str, Schema, Mapping[str, str]]] = [

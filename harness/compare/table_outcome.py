@@ -1,4 +1,4 @@
-"""An outcome that was read from a Delta table's files: it knows what the commit wrote and removed, record by record."""
+"""An outcome that was read from a Delta table's files, with the commit's added and removed files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HISTORY_METRICS = "spark.databricks.delta.history.metricsEnabled"
 
 
 def records_metrics(conf: Mapping[str, str]) -> bool:
-    """Tell whether commits hold operation metrics under some settings (R-501)."""
+    """Return whether commits hold operation metrics under some settings (R-501)."""
     return conf.get(HISTORY_METRICS, "true").lower() == "true"
 
 
@@ -26,7 +26,7 @@ class LoggedAction:
     Attributes:
         kind: ``add``, ``remove``, ``cdc``, ``commitInfo``, ``metaData``, ``protocol`` or another word of the protocol.
         size: bytes of its file, of a file action only.
-        data_change: what it says of itself; None if it does not say it.
+        data_change: its ``dataChange`` entry; None if it has none.
         again: whether its file was there and stays, with another vector.
     """
 
@@ -38,7 +38,7 @@ class LoggedAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRecord:
-    """What a table's log says of a merge.
+    """The log's record of a merge.
 
     Attributes:
         read_version: newest version of the table before the merge.
@@ -46,7 +46,7 @@ class CommitRecord:
         actions: the actions of the newest commit, in order; empty if there was none.
         info: the newest ``commitInfo`` as it is in the log, without its metrics.
         timestamp_before: the in-commit timestamp of the version before the merge; None if it has none.
-        definition_before: what ``metaData``, ``protocol`` and ``domainMetadata`` said of the table before the merge,
+        definition_before: the table's ``metaData``, ``protocol`` and ``domainMetadata`` before the merge,
             entry by entry, except the names and types of columns.
         definition: the same afterwards.
         added_columns: paths of the columns and nested fields that the merge added.
@@ -78,7 +78,7 @@ class CommitRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOutcome(Outcome):
-    """A merge that succeeded, with what its commit says of its schema and its data files.
+    """A merge that succeeded, with the schema and the data files of its commit.
 
     Attributes:
         num_records_added: live rows of the files that the commit added, counted in the files. Rows that stay in a file
@@ -88,11 +88,11 @@ class TableOutcome(Outcome):
             known, or nothing was committed.
         members_not_null: paths of arrays and maps whose elements or values the new schema calls NOT NULL.
         history_metrics: whether commits hold metrics under the case's settings (R-501).
-        commit_faults: what the commit should say, or leave out, under the case's settings, and what other readers
-            would stumble over in the table's log and files: rule and text.
-        file_faults: what the added files' statistics say and their rows deny, for a person.
-        record: what the log says; None if it was not read.
-        row_id_faults: what is wrong with the ids of rows, of an engine whose rows have some.
+        commit_faults: entries missing from the commit, or superfluous in it, under the case's settings, and parts of
+                the table's log and files that other readers would fail on: rule and text.
+        file_faults: statistics of added files that their rows contradict, for a person.
+        record: the log's record of the merge; None if it was not read.
+        row_id_faults: the faults of rows' ids, of an engine whose rows have some.
     """
 
     num_records_added: int

@@ -1,4 +1,4 @@
-"""The rows of a table with row tracking, by their ids (R-705), and what the log says of its files (R-724)."""
+"""The rows of a table with row tracking, by their ids (R-705), and the log's entries of its files (R-724)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrackedRow:
-    """A live row: its id, the version that wrote it last, and its values; None if the table does not tell."""
+    """A live row: its id, the version that wrote it last, and its values; None if the table does not show them."""
 
     row_id: int | None
     commit_version: int | None
@@ -23,7 +23,7 @@ class TrackedFile:
     """A file of the log.
 
     Attributes:
-        base_row_id: the id of its first row, unless the file holds others; None if the action says none.
+        base_row_id: the id of its first row, unless the file holds others; None if the action has none.
         commit_version: the version in which its rows came, in the same way.
         num_rows: how many rows it has, deleted ones included.
     """
@@ -41,7 +41,7 @@ class TrackedTable:
     Attributes:
         is_enabled: whether rows keep their ids.
         is_suspended: whether files that are added get no ids.
-        high_water_mark: the greatest id that was given, by the log; None if it says nothing.
+        high_water_mark: the greatest id that was given, by the log; None if the log has none.
         rows: all live rows, if rows keep their ids.
     """
 
@@ -58,7 +58,7 @@ class TrackedMerge:
     """A table before and after a merge.
 
     Attributes:
-        removed: the files that the commit removes, as its actions say; their rows are not counted.
+        removed: the files of the commit's ``remove`` actions; their rows are not counted.
     """
 
     before: TrackedTable

@@ -1,1 +1,1 @@
-"""Why a case comes to its result, row by row, and what an engine's other result implies."""
+"""Why a case has its result, row by row, and which explanations an engine's other result has."""

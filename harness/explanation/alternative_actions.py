@@ -1,4 +1,4 @@
-"""What one clause may have done instead: another action, an assignment left out, another value assigned."""
+"""Alternatives to one clause's action: another action, an assignment left out, another value assigned."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def action_alternatives(clause: ClauseText, number: int) -> Iterator[tuple[str, 
 
     Args:
         clause: the clause.
-        number: what the report calls it.
+        number: its number in the report.
     """
     items = assignments(clause.action)
     if items or clause.action.upper() == f"{UPDATE} *":

@@ -1,4 +1,4 @@
-"""What a merge may have done instead: a fixed list of edited cases, which the reference evaluates like any other.
+"""Alternatives to a merge: a fixed list of edited cases, which the reference evaluates like any other.
 
 An alternative changes one thing: how NULL counts in a condition, which clause goes first, which match wins. Clauses are
 numbered as in the report, over the whole statement. The more specific alternatives come first.
@@ -29,7 +29,7 @@ _CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another meaning of a case: ``reading`` says what would be so, ``case`` is the case that means it."""
+    """An alternative meaning of a case: ``reading`` describes it, ``case`` is the case that has it."""
 
     reading: str
     case: Case
@@ -69,7 +69,7 @@ def _null_conditions(text: MergeText) -> Iterator[tuple[str, MergeText]]:
 
 
 def _null_is_false_inside(condition: str) -> str | None:
-    """Give the condition with FALSE for each comparison in it that is NULL; None if that says nothing new."""
+    """Return the condition with FALSE for each comparison in it that is NULL; None if that changes nothing."""
     try:
         tree = sqlglot.parse_one(condition, read="databricks")
     except (SqlglotError, RecursionError):

@@ -35,7 +35,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Side:
-    """One of the two tables, with one row of it; without a row if none is there."""
+    """A table with one row of it; without a row if there is none."""
 
     qualifier: str
     schema: Schema

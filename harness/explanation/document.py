@@ -26,7 +26,7 @@ def explanation_json(
         case: the case.
         reference: its evaluation.
         report: the check on an engine, if there was one.
-        readings: what the engine's result implies.
+        readings: the explanations of the engine's result.
         with_pairs: also write the value of ON for every pair of rows that the trace has.
     """
     answer, trace = reference.answer, reference.trace

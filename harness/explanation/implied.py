@@ -1,4 +1,4 @@
-"""What an engine's result implies: the alternatives whose result, by the reference, is the engine's."""
+"""The alternatives whose result, by the reference, is the engine's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Implied:
     unexplained: tuple[Check, ...] = ()
 
     def __str__(self) -> str:
-        """Spell it for a report."""
+        """Format it for a report."""
         rest = ", ".join(check.value for check in self.unexplained)
         return f"{self.reading} ({rest} not explained)" if rest else self.reading
 
@@ -52,7 +52,7 @@ def implied(
     Args:
         report: the check of the case.
         reference: evaluates an edited case.
-        capabilities: what the engine can show.
+        capabilities: the observables that the engine shows.
     """
     differing = frozenset(m.check for m in report.mismatches if m.against == REFERENCE)
     if not differing or not isinstance(report.result, Outcome | Rejection):
@@ -69,7 +69,7 @@ def implied(
 
 
 def _left(report: CaseReport, other: Reference, capabilities: Capabilities) -> frozenset[Check] | None:
-    """Return the checks in which the engine differs from an edited case's answer; None if only one of them fails."""
+    """Return the checks in which the engine differs from an edited case's answer; None if only one side fails."""
     mismatches: Sequence[Mismatch]
     answer, result = other.answer, report.result
     if isinstance(answer, Prediction) and isinstance(result, Outcome):

@@ -58,8 +58,8 @@ class RowStory:
         number: the row's place in its table, from 1; rows of the target are counted in file order.
         row: its values.
         partners: the numbers of the rows of the other table that match it.
-        null_partners: the numbers of those for which ON is NULL; None if nobody asked.
-        units: what clauses were tried on; none if the merge was refused before.
+        null_partners: the numbers of the rows for which ON is NULL; None if it was not evaluated for them.
+        units: the rows or pairs that clauses were tried on; none if the merge was refused before.
         after: the row that it became; None if there is none.
     """
 
@@ -74,7 +74,7 @@ class RowStory:
 
 
 def row_stories(case: Case, reference: Reference) -> Iterator[RowStory]:
-    """Tell the stories of all target rows and of the source rows without a match; none if ON was not evaluated."""
+    """Trace all target rows, and the source rows without a match; none if ON was not evaluated."""
     trace = reference.trace
     if trace.matches is None or trace.source is None:
         return

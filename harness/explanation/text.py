@@ -1,4 +1,4 @@
-"""The explanation of a case as lines for a person: rows, files, path, and what the engine's result implies."""
+"""The explanation of a case as lines for a person: rows, files, path, and explanations of the engine's result."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _PATHS = {
 
 
 def why_lines(case: Case, reference: Reference, *, width: int, max_rows: int = MAX_ROWS) -> list[str]:
-    """Tell how the reference comes to its answer.
+    """Explain how the reference derives its answer.
 
     Args:
         case: the case.
-        reference: its evaluation; if the trace has the value of ON for every pair, NULL in ON is told too.
+        reference: its evaluation; if the trace has the value of ON for every pair, NULLs of ON are listed too.
         width: columns of a line.
-        max_rows: how many rows are told of.
+        max_rows: how many rows are listed.
     """
     trace = reference.trace
     lines: list[str] = []
@@ -85,7 +85,7 @@ def pair_lines(case: Case, trace: Trace, *, width: int, max_pairs: int = MAX_PAI
 
 
 def reading_lines(readings: Sequence[str], *, width: int) -> list[str]:
-    """Say what the engine's result implies; of several readings the first few."""
+    """List the explanations of the engine's result; of several the first few."""
     lines = [line for reading in readings[:MAX_READINGS] for line in _wrapped(reading, width, 2)]
     num_more = len(readings) - MAX_READINGS
     return lines + ([f"... {counted(num_more, 'more reading')}"] if num_more > 0 else [])
@@ -174,7 +174,7 @@ def _ambiguous(matches: Matches) -> Iterator[str]:
 
 
 def _file_lines(reference: Reference) -> Iterator[str]:
-    """Say of the files which ones are touched, and by which part of R-410."""
+    """List which files are touched, and by which part of R-410."""
     trace, answer = reference.trace, reference.answer
     numbers = sorted(set(trace.files))
     if not numbers or trace.touched is None or not isinstance(answer, Prediction):
@@ -192,7 +192,7 @@ def _file_lines(reference: Reference) -> Iterator[str]:
 
 
 def _why_touched(trace: Trace) -> tuple[str, str]:
-    """Say why a file is touched, and why another one is not."""
+    """Explain why a file is touched, and why another one is not."""
     kinds = set() if trace.merge is None else {clause.kind for clause in trace.merge.clauses}
     if Kind.NOT_MATCHED_BY_SOURCE in kinds:
         return "a by-source clause touches every file", ""

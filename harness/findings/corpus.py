@@ -28,7 +28,7 @@ class SavedCase:
     """A case and the file it came from.
 
     Attributes:
-        origin: where the case comes from, if the file says so.
+        origin: where the case comes from, if the file has an origin.
     """
 
     case: Case
@@ -38,7 +38,7 @@ class SavedCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """What was found under some paths.
+    """The case files found under some paths.
 
     Attributes:
         unreadable: one message per case that is not in the format or is refused; the files stay as they are.
@@ -145,7 +145,7 @@ def read_saved(path: Path) -> tuple[SavedCase, ...]:
     """Read the cases of one file.
 
     Raises:
-        CaseFormatError: one of them is not in the format.
+        CaseFormatError: a file is not in the format.
     """
     unreadable: list[str] = []
     found = tuple(_load_file(path, unreadable))

@@ -24,7 +24,7 @@ _CONSEQUENCES = frozenset({Check.METRICS, Check.FILES, Check.COMMIT, Check.PATH,
 
 
 class KnownFindings:
-    """The findings of one run, by what they look like."""
+    """The findings of one run, grouped by fingerprint."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []

@@ -1,4 +1,4 @@
-"""What an error says, without what differs from case to case: names, numbers, types, quoted texts and paths."""
+"""An error's message without the parts that vary by case: names, numbers, types, quoted texts and paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 80
 
 _CLASS = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+(\.[A-Z0-9_]+)*|[A-Z][A-Z0-9]{5,}")
-# Classes that many faults share: what the message says tells them apart.
+# Classes that many faults share: only the message distinguishes them.
 _WIDE_CLASS = re.compile(r"CRASHED|INTERNAL_ERROR|MERGECHECK_.*|.*_LEGACY_ERROR_TEMP_.*")
 _LINES, _RAW_LENGTH = 6, 1200
 _END = re.compile(
@@ -34,10 +34,10 @@ _TYPE_WORD = "TYPE"
 
 
 def error_text(rejection: Rejection) -> str:
-    """Name an error for a fingerprint: by its class, and by what is steady in its message if the class says little.
+    """Name an error for a fingerprint: by its class, and if the class is general, by the constant parts of its message.
 
     Engines without classes of their own chain the errors of their layers, the cause last, so that the end of the
-    first sentence is what tells faults apart.
+    first sentence is what distinguishes faults.
     """
     name = rejection.error_class
     is_class = _CLASS.fullmatch(name) is not None

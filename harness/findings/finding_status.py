@@ -1,4 +1,4 @@
-"""What became of a finding: its case was checked again, and the difference is compared with that of the case's file."""
+"""The status of a finding: its case is checked again, and the difference compared with the one in the case's file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _REFERENCE, _EXPECT, _ITSELF, _BASE = "reference", "expect", "itself", "base"
 _NO_ERROR = "no_error"
 _METRIC = re.compile(r"\b(?:num[A-Z]\w*|\w+TimeMs)\b")
-# What a mismatch says is compared where it depends on the case alone; elsewhere times, sizes and paths get into it.
+# A mismatch's text is compared where it depends on the case alone; elsewhere it contains times, sizes and paths.
 _STEADY = frozenset({Check.ROWS, Check.CDF, Check.SCHEMA})
 _STEADY_METRICS = "numTargetRows"
 
 
 class FindingStatus(Enum):
-    """What became of a finding; the value is what JSON output says."""
+    """The status of a finding; the value is used in JSON output."""
 
     FIXED = "fixed"
     """all in which the engine differed was compared again, and agrees"""
@@ -36,7 +36,7 @@ class FindingStatus(Enum):
     NOW_ERRORS = "now_errors"
     """the engine has no answer, or the merge now ends in an error that it did not end in"""
     NOT_CHECKED = "not_checked"
-    """nothing is known to differ, but what the finding is about was not compared, or not in full"""
+    """no difference was seen, but the observables that the finding concerns were not compared, or not in full"""
 
     @property
     def words(self) -> str:
@@ -45,7 +45,7 @@ class FindingStatus(Enum):
 
 
 class CheckStatus(Enum):
-    """What became of one observable of a finding; the value is what reports say."""
+    """The status of one observable of a finding; the value is used in reports."""
 
     FIXED = "fixed"
     STILL = "still differs"
@@ -69,7 +69,7 @@ class FindingChange:
 
 
 def compare(report: CaseReport, origin: Origin) -> FindingChange:
-    """Say what became of a finding. It is fixed only if all in which it differed was compared again, and agrees.
+    """Decide the status of a finding. It is fixed only if all in which it differed was compared again, and agrees.
 
     Args:
         report: the check of its case now.
@@ -89,11 +89,11 @@ def compare(report: CaseReport, origin: Origin) -> FindingChange:
 
 
 def _not_compared(then: Mismatch, origin: Origin, report: CaseReport) -> str:
-    """Say why a difference would not have been seen now, if it were still there; empty if it would have been."""
+    """Explain why a difference would not have been seen now, if it were still there; empty if it would have been."""
     if report.verdict is Verdict.UNSUPPORTED:
         return report.reason or "the case is not supported"
     if report.verdict is Verdict.BOTH_REJECTED and then.check not in (Check.ERROR, Check.UNCHANGED):
-        # what came out of a merge that had to be refused is gone if it is refused
+        # the outcome of a merge that had to be refused is gone if it is refused
         if any(each.kind == _NO_ERROR for each in origin.difference):
             return ""
         return "the merge is refused now, by the engine and the reference"

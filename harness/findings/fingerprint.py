@@ -45,7 +45,7 @@ class Fingerprint:
     detail: str = ""
 
     def __str__(self) -> str:
-        """Spell the fingerprint for a report."""
+        """Format the fingerprint for a report."""
         detail = f" ({self.detail})" if self.detail else ""
         return f"{self.engine}: {self.check.value} {self.kind} against {self.against}{detail}"
 
@@ -53,7 +53,7 @@ class Fingerprint:
 def primary_mismatch(report: CaseReport) -> Mismatch:
     """Return the mismatch that names the fault; the report must have one.
 
-    A broken law tells that two observables contradict each other; if the reference differs too, it tells which.
+    A broken law shows that two observables contradict each other; if the reference differs too, that shows which.
     """
     return min(
         report.mismatches,

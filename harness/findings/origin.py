@@ -1,7 +1,7 @@
 """Where a case comes from: the key ``origin`` of its file, which no verdict depends on.
 
-It says who found the case, with which versions, from which draw, and how the engine differed then. So a replay can say
-if the difference is still the same.
+It records who found the case, with which versions, from which draw, and how the engine differed then. So a replay can
+check if the difference is still the same.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Origin:
 def origin_of(
     report: CaseReport, *, found_by: str, engine: str, seed: int | None = None, number: int | None = None
 ) -> Origin:
-    """Say where the case of a report comes from, and keep how the engine differs on it.
+    """Derive a case's origin from its report, with the engine's differences.
 
     Args:
         report: the check of the case.
         found_by: the verb.
-        engine: the name that starts the engine, if the report does not say with which it was started.
+        engine: the name that starts the engine, if the report lacks it.
         seed: of the run that drew the case.
         number: of the drawn case in the stream of the seed.
     """
@@ -83,9 +83,9 @@ def case_text(case: Case, origin: Origin | None) -> str:
 
 
 def origin_in(document: dict[str, Any], where: str) -> Origin | None:
-    """Read where a case comes from out of the parsed document of a case file; None if it does not say.
+    """Read the origin from the parsed document of a case file; None if it has none.
 
-    Keys that are not known are passed over: they say nothing about the merge, and newer versions may add some.
+    Unknown keys are ignored: they do not concern the merge, and newer versions may add some.
 
     Raises:
         CaseFormatError: a known key has a value of the wrong kind; ``where`` leads the message.
@@ -109,7 +109,7 @@ def origin_in(document: dict[str, Any], where: str) -> Origin | None:
 
 
 def origin_to_json(origin: Origin) -> dict[str, Any]:
-    """Write an origin as JSON-ready data; what is not known is left out."""
+    """Write an origin as JSON-ready data; unknown values are left out."""
     found: dict[str, Any] = {"found_by": origin.found_by, "mergecheck": origin.mergecheck}
     given = {
         "engine": origin.engine or None,

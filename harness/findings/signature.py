@@ -95,7 +95,7 @@ def _as_failure(found: Fingerprint) -> Fingerprint:
 def _kinds(report: CaseReport) -> frozenset[str]:
     first = primary_mismatch(report)
     if first.check in _BY_KIND:
-        return frozenset()  # the fingerprint says it all
+        return frozenset()  # the fingerprint is enough
     same = (m for m in report.mismatches if m.check is first.check and m.against == first.against)
     return frozenset(m.kind for m in same)
 
@@ -128,7 +128,7 @@ def _tables(case: Case) -> frozenset[str]:
 
 
 def evolves(case: Case) -> bool:
-    """Tell whether the statement or the session asks for schema evolution."""
+    """Return whether the statement or the session asks for schema evolution."""
     automatic = case.conf.get(AUTO_MERGE, "false").lower() == "true"
     return automatic or "WITH SCHEMA EVOLUTION" in " ".join(case.sql.upper().split())
 
@@ -151,7 +151,7 @@ def _clause(clause: Clause) -> tuple[object, ...]:
 
 
 def _operators(tree: exp.Expr | None) -> str:
-    """Spell the operators and functions of an expression, without the columns and values they work on."""
+    """Format the operators and functions of an expression, without the columns and values they work on."""
     if tree is None:
         return "none"
     names = [type(node).__name__ for node in tree.walk() if not isinstance(node, _NO_MEANING)]

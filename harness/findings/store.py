@@ -37,7 +37,7 @@ class Finding:
         num_cases: cases checked until it was found, this one included.
         num_runs: executions that shrinking took; seconds: the time.
         cut_short: whether a limit ended shrinking before nothing smaller was left to try.
-        readings: what the engine's result implies, such as ``as if NULL counted as TRUE in clause 1``.
+        readings: the explanations of the engine's result, such as ``as if NULL counted as TRUE in clause 1``.
     """
 
     fingerprint: Fingerprint
@@ -143,7 +143,7 @@ class RunningCase:
             self._is_written = False
 
     def clear_of(self, pid: int) -> None:
-        """Forget what a process that has ended had under way.
+        """Discard the unfinished cases of a process that has ended.
 
         Raises:
             UserInputError: if a file cannot be removed.

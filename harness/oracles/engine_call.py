@@ -1,6 +1,6 @@
 """The calls of an engine: within a limit of time, and so that nothing that an adapter does reaches the harness.
 
-An adapter gets copies, what it changes in the process is put back, and its answer and errors become plain values.
+An adapter gets copies, its changes to the process are undone, and its answer and errors become plain values.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
 
-_MAX_TEXT_BYTES = 4_000  # of what an error says
+_MAX_TEXT_BYTES = 4_000  # of an error's message
 _SIGNALS = ("SIGTERM", "SIGALRM", "SIGPIPE", "SIGCHLD", "SIGTSTP")
 
 
 class AdapterError(EngineDownError):
-    """An adapter raised what it should not; the message says what and where."""
+    """An adapter raised an error that it must not raise; the message gives the error and its place."""
 
 
 def run_limited(engine: Engine, case: Case, limit: TimeLimit) -> EngineResult:
@@ -45,7 +45,7 @@ def run_limited(engine: Engine, case: Case, limit: TimeLimit) -> EngineResult:
 
     Raises:
         EngineLateError: if it takes longer than the limit.
-        EngineDownError: if it says so, if it raises anything else, or if its answer is none.
+        EngineDownError: if it declares itself down, raises any other error, or returns something that is no answer.
         BadSettingError: if it refuses a setting of the case.
     """
     with (
@@ -76,7 +76,7 @@ def adapter_errors(
     """Turn whatever an adapter raises in the block into an error with a plain text; Ctrl+C goes through.
 
     Args:
-        doing: what the message begins with.
+        doing: the beginning of the message.
         passing: mistakes of the user that go through.
     """
     try:
@@ -92,7 +92,7 @@ def adapter_errors(
 
 
 def raised(error: BaseException) -> str:
-    """Say what was raised, and at which line."""
+    """Describe the error that was raised, and at which line."""
     trace = traceback.extract_tb(error.__traceback__)
     place = f" ({trace[-1].filename}:{trace[-1].lineno} in {trace[-1].name})" if trace else ""
     return f"{type(error).__name__}: {error_text(error)}{place}"
@@ -109,9 +109,9 @@ def error_text(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def process_kept() -> Iterator[None]:
-    """Put back what the block changes in the process: folder, streams, handlers of signals, decimals, locale.
+    """Undo the block's changes to the process: folder, streams, handlers of signals, decimals, locale.
 
-    A handler of Ctrl+C stays unless it ignores it: Spark sets one of its own.
+    A new handler of Ctrl+C stays unless it ignores the signal: Spark sets its own.
     """
     folder, streams, depth = _folder(), (sys.stdout, sys.stderr, sys.stdin), sys.getrecursionlimit()
     decimals, language = decimal.getcontext().copy(), locale.setlocale(locale.LC_ALL)

@@ -1,7 +1,7 @@
 """An engine's answer in the types that the comparison knows, converted where that is exact.
 
 Adapters give what their libraries give: NumPy's numbers, pandas' timestamps, Arrow's scalars, rows as dictionaries.
-What has an exact Python value becomes that value. A value of one of Python's own types stays, whatever its column is:
+A value with an exact Python equivalent is converted. A value of Python's own types stays, whatever its column is:
 whether it is right is for the comparison. Everything else is refused, so that no code of the adapter, such as an
 ``__eq__``, takes part in the comparison.
 """
@@ -32,7 +32,7 @@ _MIDNIGHT = dt.time()
 
 
 class BadAnswerError(EngineDownError):
-    """An adapter's answer is none; the message says which part, and what is allowed."""
+    """An adapter returned something that is no answer; the message names the part, and the allowed values."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"the answer cannot be compared: {problem}")
@@ -84,7 +84,7 @@ def _plain_outcome(answer: Outcome) -> Outcome:
     )
     if not isinstance(answer, TableOutcome):
         return plain
-    # what a Delta table's log and files show is the harness's own observation
+    # the log and files of a Delta table are the harness's own observation
     return replace(answer, **{field.name: getattr(plain, field.name) for field in fields(Outcome)})
 
 

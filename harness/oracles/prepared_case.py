@@ -1,4 +1,4 @@
-"""A case with what is known of it before the engine runs it: a value that goes from drawing to checking."""
+"""A case with the facts known before the engine runs it: a value that goes from drawing to checking."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCase:
-    """A case and what the engine is held against.
+    """A case, and the expectation for the engine.
 
     Attributes:
-        case: what the engine runs.
-        reference: what the case must come to.
-        refusal: why the engine does not support the case, if it says so beforehand; then it is not run.
+        case: the case that the engine runs.
+        reference: the reference's evaluation of the case.
+        refusal: why the engine does not support the case, if it reports so beforehand; then it is not run.
         phase_seconds: the time that this took, by phase.
-        defect: what the reference failed with, which is a defect of mergecheck; then the engine is not run.
-        unknown: cells that nobody can know; the reference has stand-ins there.
+        defect: the error that the reference failed with, a defect of mergecheck; then the engine is not run.
+        unknown: cells that cannot be predicted; the reference has stand-ins there.
     """
 
     case: Case
@@ -60,7 +60,7 @@ class PhaseTimer:
 
 
 def unsupported_reason(case: Case, engine: Engine, limit: TimeLimit) -> Unsupported | None:
-    """Return why an engine does not support a case, if it can say so without running it (``PrecheckingEngine``)."""
+    """Return why an engine rejects a case, if it can decide without running it (``PrecheckingEngine``)."""
     if isinstance(engine, PrecheckingEngine):
         with suppress(EngineDownError, BadSettingError):  # fails again in ``run``, which reports it
             return unsupported_limited(engine, case, limit)

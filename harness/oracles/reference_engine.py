@@ -14,7 +14,7 @@ from mergecheck.model.outcome import EngineResult, Rejection, Unsupported
 
 
 class ReferenceAsEngine:
-    """Answers with what the reference says of a case."""
+    """Answers with the reference's prediction of a case."""
 
     name = "reference"
     version = "1"

@@ -73,7 +73,7 @@ def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseT
 
     If the reference does not support a case whose statement asks for the time, and supports it with the time written
     out, then that is the case that is prepared: with the time as it is now. If it supports the case with stand-ins for
-    values that nobody can know, then its answer is the one with the stand-ins.
+    values that cannot be predicted, then its answer has the stand-ins.
     """
     with timer.measure("reference"):
         try:
@@ -116,12 +116,12 @@ def check_prepared(prepared: PreparedCase, engine: Engine, *, limit: TimeLimit =
     An engine agrees if it gives the reference's answer or, if the layout of files decides (R-322), the alternative
     one; if it fulfils the case's ``expect``; and if its answer obeys the conservation laws. If both reject the
     statement, the verdict is ``both_rejected``, also if ``expect`` names that error. If the reference does not support
-    the case, the engine is checked against ``expect``, the laws and what the reference knows in part, and ``reason``
-    says so; without ``expect`` an answer that breaks nothing of this is ``judged_in_part``. The engine is not run if it
-    has said that it does not support the case; then only that reason is counted.
+    the case, the engine is checked against ``expect``, the laws and the reference's partial knowledge, and ``reason``
+    states this; without ``expect`` an answer that breaks none of them is ``judged_in_part``. The engine is not run if
+    it has rejected the case beforehand; then only its reason is counted.
 
     Args:
-        prepared: the case, and what the reference says of it.
+        prepared: the case, and the reference's evaluation.
         engine: the system under test.
         limit: how long it may take.
     """
@@ -212,9 +212,9 @@ def compare_answer(
     """Hold an answer against the reference, the case's ``expect`` and the conservation laws.
 
     Args:
-        prepared: the case, and what the reference says of it.
+        prepared: the case, and the reference's evaluation.
         result: the engine's answer.
-        capabilities: what the engine can show.
+        capabilities: the observables that the engine shows.
         present: (kind, action) of the statement's clauses; empty if they are not known.
         must_fail: whether the merge has to fail. If it does not, that is the difference, and the rows that it stored
             are not held against the table's constraints.
@@ -268,7 +268,7 @@ def _against_reference(answer: Reference, result: Outcome | Rejection, capabilit
 def _against_partial(
     partial: PartialAnswer | None, result: Outcome | Rejection, capabilities: Capabilities
 ) -> Comparison:
-    """Hold an answer against what is known of a case that is not predicted as a whole, which may be nothing.
+    """Check an answer against the known facts of a case that is not predicted as a whole; there may be none.
 
     A failed merge must leave the table unchanged in any case.
     """
@@ -297,7 +297,7 @@ def _verdict(prepared: PreparedCase, result: Outcome | Rejection, comparison: Co
 
 
 def _is_only_an_error(comparison: Comparison) -> bool:
-    """Tell whether of an expectation only that the merge succeeds was compared, or not even that."""
+    """Return whether of an expectation only that the merge succeeds was compared, or not even that."""
     return all(made.against != EXPECT or made.check is Check.ERROR for made in comparison.compared)
 
 
@@ -306,7 +306,7 @@ def _names(checks: tuple[Check, ...]) -> str:
 
 
 def must_fail(answer: Reference) -> bool:
-    """Tell whether there is no way for a merge to succeed."""
+    """Return whether there is no way for a merge to succeed."""
     return isinstance(answer.answer, Rejection) and answer.alternative is None
 
 
@@ -315,7 +315,7 @@ def _error_class(answer: Prediction | Rejection) -> str:
 
 
 def _is_unpredicted(prepared: PreparedCase) -> bool:
-    """Tell whether nobody says what must come out: neither the reference nor the author of the case."""
+    """Return whether neither the reference nor the author of the case has an expectation."""
     return isinstance(prepared.reference.answer, Unsupported) and prepared.case.expect is None
 
 

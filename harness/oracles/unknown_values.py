@@ -1,7 +1,7 @@
 """Values that no oracle can know, ``uuid()`` and ``rand()``, where a clause stores them, or a column of the source.
 
 The reference judges the statement with a stand-in for each call. It does so twice, with two stand-ins. If the answers
-differ in nothing but cells that hold the stand-in, then these are the cells that nobody can know. Before an engine's
+differ in nothing but cells that hold the stand-in, then these cells cannot be predicted. Before an engine's
 rows are compared, a value of the right form in such a column becomes the stand-in. Everything else is compared exactly.
 """
 
@@ -52,16 +52,16 @@ _PASSED_ON = {
     (exp.If, "true"),
     (exp.If, "false"),
 }
-# What a source query may have, so that each of its rows has a value of its own that nothing else depends on.
+# Parts that a source query may have, so that each of its rows has its own value that nothing else depends on.
 _PARTS_OF_A_SOURCE = {"expressions", "from_", "joins", "where", "hint"}
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownValues:
-    """The cells of a case that nobody can know.
+    """The cells of a case that cannot be predicted.
 
     Attributes:
-        stand_ins: by column, what the reference's cells hold instead.
+        stand_ins: by column, the values that the reference's cells hold instead.
         exact: by column, the values of all other cells, which are known.
     """
 
@@ -95,7 +95,7 @@ def with_stand_ins(case: Case) -> tuple[Case, Case] | None:
     """Replace each call by a stand-in, and by another one.
 
     Returns:
-        None if there is no such call, or if one is used for more than to store what it gives.
+        None if there is no such call, or if the result of one is not only stored.
     """
     try:
         tokens = sqlglot.tokenize(case.sql, read="databricks")
@@ -183,7 +183,7 @@ def _inserted_only(statement: Statement) -> list[exp.Expr]:
 
 
 def _is_inserted(column: str, inserted: Sequence[exp.Expr], others: Sequence[exp.Expr]) -> bool:
-    """Tell whether nothing but INSERT clauses read a column, and these as it is or as a part of a text."""
+    """Return whether nothing but INSERT clauses read a column, and these as it is or as a part of a text."""
     read = [(name, value) for value in inserted for name in value.find_all(exp.Column) if _is(name, column)]
     return all(_is_stored(name, value) for name, value in read) and not any(
         _is(name, column) for value in others for name in value.find_all(exp.Column)

@@ -1,1 +1,1 @@
-"""What a run reached: rules, the case space, statistics."""
+"""Properties of cases and runs: rules, the case space, statistics."""

@@ -1,8 +1,8 @@
 """The map of the case space: how a case exercised the merge, as cells of a grid of few dimensions.
 
 A cell is one value of each dimension: execution path, clause that fired, sort of match, where NULL decided, layout of
-the target, type of a column. A case stands in several cells. What no run has reached is told by pairs of values, since
-faults mostly need two things to come together.
+the target, type of a column. A case lies in several cells. Gaps in a run's coverage are listed as pairs of values,
+since faults mostly need two things to come together.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
         "map",
     ),
 }
-# Values that cannot come together: R-402 says what a path does, R-404 what it reads.
+# Values that cannot come together: R-402 defines the writes of a path, R-404 its reads.
 _BY_MATCH = ("matched update", "matched delete")
 _BY_SOURCE = ("not matched by source update", "not matched by source delete")
 _IMPOSSIBLE = frozenset(
@@ -79,7 +79,7 @@ _IMPOSSIBLE = frozenset(
 
 @dataclass(slots=True)
 class CaseSpace:
-    """What the cases of a run have reached."""
+    """The cells that the cases of a run have reached."""
 
     cells: Counter[Cell] = field(default_factory=Counter)
     pairs: Counter[Pair] = field(default_factory=Counter)

@@ -36,5 +36,5 @@ def insert_lists(action: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 
 def insert_action(columns: tuple[str, ...], cells: tuple[str, ...]) -> str:
-    """Spell an insert."""
+    """Format an insert."""
     return f"INSERT ({', '.join(columns)}) VALUES ({', '.join(cells)})"

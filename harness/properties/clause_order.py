@@ -1,6 +1,6 @@
 """Put the WHEN clauses of a MERGE into the order that SQL text must have (R-101).
 
-A case's text also represents a call of the builder, which may interleave the kinds (R-102). What a merge does depends
+A case's text also represents a call of the builder, which may interleave the kinds (R-102). A merge's result depends
 on the order within each kind only, so an engine that takes SQL text gets the same statement, sorted.
 """
 

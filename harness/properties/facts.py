@@ -1,4 +1,4 @@
-"""What a case reached, read off the reference's trace: clauses that apply, sorts of matches, NULLs, rules."""
+"""The facts of a case, read off the reference's trace: clauses that apply, sorts of matches, NULLs, rules."""
 
 from __future__ import annotations
 

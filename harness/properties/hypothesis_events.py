@@ -1,4 +1,4 @@
-"""For tests with Hypothesis' own loop: tells it where a case went, for its statistics and its search.
+"""For tests with Hypothesis' own loop: reports facts of a case to its statistics and its search.
 
     @given(mergecheck.strategies.cases())
     def test_my_engine(case):

@@ -1,4 +1,4 @@
-"""What a run of random cases must keep to be worth its name: cases that were verified, and few known deviations."""
+"""Limits that make a run of random cases meaningful: enough cases verified, and few known deviations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_MAX_DEVIATING = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """A run that misses one of these limits is inconclusive.
+    """A run that misses a limit is inconclusive.
 
     Attributes:
         floor: minimum share of verified cases among those that show no known deviation.
@@ -25,10 +25,10 @@ class Limits:
     max_deviating: float = DEFAULT_MAX_DEVIATING
 
     def missed(self, counts: Counts, *, prefix: str = "--") -> tuple[str, ...]:
-        """Say which limits a run misses, a sentence each; nothing if it keeps all.
+        """List the limits that a run misses, a sentence each; nothing if it keeps all.
 
         Args:
-            counts: what the run has tested.
+            counts: the run's statistics.
             prefix: the beginning of the names of options.
         """
         verified, deviating = counts.verified_share, counts.deviating_share

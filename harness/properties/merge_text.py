@@ -1,7 +1,7 @@
 """MERGE text cut at its clauses, so that a statement can be shown line by line and made smaller piece by piece.
 
 The text is only cut, and names replaced, never rewritten: every piece keeps the author's spelling. It is no parser;
-what it cannot cut stays whole.
+a text that it cannot cut stays whole.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ClauseText:
     action: str
 
     def sql(self) -> str:
-        """Spell the clause on one line."""
+        """Format the clause on one line."""
         condition = f" AND {self.condition}" if self.condition is not None else ""
         return f"{self.when}{condition} THEN {self.action}"
 
@@ -49,17 +49,17 @@ class MergeText:
     clauses: tuple[ClauseText, ...]
 
     def lines(self) -> tuple[str, ...]:
-        """Spell the statement with ON and every clause on its own line."""
+        """Format the statement with ON and every clause on its own line."""
         on = () if self.condition is None else (f"  ON {self.condition}",)
         return (self.head, *on, *(f"  {clause.sql()}" for clause in self.clauses))
 
     def sql(self) -> str:
-        """Spell the statement on one line."""
+        """Format the statement on one line."""
         return " ".join(line.strip() for line in self.lines())
 
 
 def without_evolution(sql: str) -> tuple[str, bool]:
-    """Take WITH SCHEMA EVOLUTION out of a statement, and tell whether it was there."""
+    """Take WITH SCHEMA EVOLUTION out of a statement, and return whether it was there."""
     plain, number = _EVOLUTION.subn(r"\1\2", sql)
     return plain, bool(number)
 
@@ -88,7 +88,7 @@ def clause_starts(sql: str) -> tuple[int, ...]:
 def split_outer(text: str, separator: str) -> tuple[str, ...]:
     """Split an expression list at a word or comma outside parentheses and CASE.
 
-    ``BETWEEN a AND b`` is split like any other AND: callers verify what they build from the pieces.
+    ``BETWEEN a AND b`` is split like any other AND: callers verify the texts that they build from the pieces.
     """
     positions = [(start, start + len(separator)) for word, start in _outer_words(text) if word == separator]
     pieces = []
@@ -142,7 +142,7 @@ def num_tokens(text: str) -> int:
 
 
 def num_tokens_behind_using(sql: str) -> int:
-    """Count the tokens behind USING, which a person has to read; those of the whole text if it has no USING."""
+    """Count the tokens behind USING, which a person has to read; all tokens of the text if it has no USING."""
     start = next((start for word, start in _outer_words(sql) if word == "USING"), None)
     return num_tokens(sql if start is None else sql[start + len("USING") :])
 
@@ -178,7 +178,7 @@ def with_texts_at(sql: str, places: Iterable[tuple[int, int, str]]) -> str:
 
     Args:
         sql: any text.
-        places: offsets of the first and of the last character to replace, and what is written instead, in order.
+        places: offsets of the first and of the last character to replace, and the replacement, in order.
     """
     written, end = "", 0
     for first, last, text in places:
@@ -187,7 +187,7 @@ def with_texts_at(sql: str, places: Iterable[tuple[int, int, str]]) -> str:
 
 
 def with_operator(sql: str, old: str, new: str) -> str:
-    """Write another operator wherever a text has one of them."""
+    """Replace every occurrence of some operators in a text by another."""
     try:
         tokens = sql_tokens(sql)
     except TokenError:
@@ -199,7 +199,7 @@ def with_operator(sql: str, old: str, new: str) -> str:
 
 
 def without_field(sql: str, column: str, field: str) -> str:
-    """Write a column wherever a text names one of its fields: ``c`` for ``c.f``; names are compared without case."""
+    """Write a column wherever a text names a field of it: ``c`` for ``c.f``; names are compared without case."""
     try:
         tokens = sql_tokens(sql)
     except TokenError:

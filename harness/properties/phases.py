@@ -23,6 +23,6 @@ def phases_json(seconds: Mapping[str, float]) -> dict[str, float]:
 
 
 def phase_line(seconds: Mapping[str, float]) -> str:
-    """Say in one line how long each phase took."""
+    """Format on one line how long each phase took."""
     parts = ", ".join(f"{phase} {seconds.get(phase, 0.0):.1f} s" for phase in PHASES)
     return f"time by phase: {parts} (phases overlap)"

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class RuleState(Enum):
-    """What became of a rule; the value is what a person reads."""
+    """The status of a rule in a run; the value is for a person."""
 
     REACHED = "reached"
     NOT_REACHED = "not reached"
     """some case could reach it, none of these did"""
     OUT_OF_REACH = "out of reach"
-    """no case can reach it; the rule says why"""
+    """no case can reach it; the rule gives the reason"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def rule_counts(rules: Sequence[Rule], counts: Mapping[str, int]) -> tuple[RuleC
 
 
 def rules_line(counts: Sequence[RuleCount]) -> str:
-    """Say how many of the rules that a case can reach were reached: ``rules reached: 80 of 96``."""
+    """Format how many of the rules that a case can reach were reached: ``rules reached: 80 of 96``."""
     states = Counter(count.state for count in counts)
     reached = states[RuleState.REACHED]
     return f"rules reached: {reached} of {reached + states[RuleState.NOT_REACHED]}"

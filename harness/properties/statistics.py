@@ -1,4 +1,4 @@
-"""What a run has tested, in numbers: what became of all its cases, and the coverage of the semantics."""
+"""The numbers of a run: verdicts of all its cases, and the coverage of the semantics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D)
 
 
 def shown_paths(counts: Mapping[MergePath, int]) -> tuple[MergePath, ...]:
-    """List the paths that a report shows: that of deletion vectors only if a case took it."""
+    """List the paths that a report shows: the path of deletion vectors only if a case took it."""
     return (*_PATHS, MergePath.E) if counts.get(MergePath.E) else _PATHS
 
 
@@ -49,7 +49,7 @@ class Stop(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class Counts:
-    """What a run has tested so far, in numbers of cases.
+    """The tests of a run so far, in numbers of cases.
 
     Attributes:
         num_cases: distinct cases checked; runs for confirming and shrinking are not counted.
@@ -58,13 +58,13 @@ class Counts:
         num_batched: pairs of tables that were checked together with others of their statement (``--batch``); a batch
             is one case.
         num_by_spark: judged cases in which Spark evaluated an expression or the source query for the reference.
-        num_partly: judged cases with values that nobody can know, of which only the form is judged.
+        num_partly: judged cases with values that cannot be predicted, of which only the form is judged.
         num_flaky: mismatches that a second execution did not show.
         num_defects: cases that the reference failed on; their verdict is ``engine_error``.
         verdicts: by verdict; flaky cases are counted apart.
         unsupported: unsupported cases by reason.
         in_part: cases judged in part, by reason; they count as not verified.
-        left_out: cases judged in part, by what is not predicted of them.
+        left_out: cases judged in part, by the observable that is not predicted.
         rejected: cases that both sides reject, by the engine's error class.
         num_changed: verified cases in which a row was inserted, updated or deleted.
         num_idle: verified cases in which no clause fired.
@@ -197,7 +197,7 @@ class Summary:
 
 
 def denominator_line(summary: Summary) -> str:
-    """Say in one line what became of all cases."""
+    """Format the verdicts of all cases on one line."""
     counts = summary.counts
     parts = [
         f"verified {counts.num_verified} ({counts.verified_share:.0%})",
@@ -217,12 +217,12 @@ def denominator_line(summary: Summary) -> str:
 
 
 def not_checked_line(summary: Summary) -> str:
-    """Say which checks were not made, or not in full, because the engine does not report enough, and how often."""
+    """List the checks that were not made, or not in full, because the engine does not report enough, and how often."""
     return "not checked: " + ", ".join(f"{check} {n}" for check, n in summary.counts.not_checked.most_common())
 
 
 def coverage_lines(summary: Summary) -> tuple[str, ...]:
-    """Say which clause kinds and execution paths (R-402) the cases reached."""
+    """List the clause kinds and execution paths (R-402) that the cases reached."""
     width = max(len(f"{kind} {action}") for kind, action in CLAUSES)
     lines = [f"{'clause':<{width}}  {'present':>7}  {'fired':>7}"]
     for key in CLAUSES:
@@ -236,13 +236,13 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
 
 
 def batch_line(summary: Summary) -> str:
-    """Say how many pairs of tables were checked in batches, and how fast."""
+    """Format how many pairs of tables were checked in batches, and how fast."""
     per_second = summary.counts.num_batched / summary.seconds if summary.seconds else 0.0
     return f"in batches: {counted(summary.counts.num_batched, 'pair')} of tables, {per_second:.1f} a second"
 
 
 def space_line(summary: Summary) -> str:
-    """Say how much of the case space was reached, and which pairs of values never occurred together."""
+    """Format how much of the case space was reached, and which pairs of values never occurred together."""
     possible, space = possible_pairs(), summary.counts.space
     missing = [pair for pair in possible if pair not in space.pairs]
     shown = "; ".join(" and ".join(pair) for pair in missing[:_MOST_MISSING])

@@ -1,4 +1,4 @@
-"""Families of types: what a fault of one type has in common with faults of its kin."""
+"""Families of types: types whose faults have a common cause."""
 
 from __future__ import annotations
 

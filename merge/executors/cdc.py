@@ -96,7 +96,7 @@ def exploded_actions(action: str) -> str:
 
 
 def needs_deduplication(merge: ResolvedMerge, *, multiple_matches: bool, change_data: bool) -> bool:
-    """Tell whether deleted rows could be in the feed several times (R-614, R-A04, R-A10)."""
+    """Return whether deleted rows could be in the feed several times (R-614, R-A04, R-A10)."""
     return multiple_matches and change_data and is_sole_unconditional_delete(merge)
 
 

@@ -66,5 +66,5 @@ class Joins:
         return join.source.join(join.target, F.expr(self.condition.sql), join_type)
 
     def writes_in_one_task(self, files: Sequence[DataFile], *, num_source_rows: int | None) -> bool:
-        """Tell whether one task writes what becomes of the source and the rows of the files."""
+        """Return whether one task writes what becomes of the source and the rows of the files."""
         return self.one_task_writes is not None and self.one_task_writes(files, num_source_rows)

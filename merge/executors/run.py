@@ -69,29 +69,29 @@ def shuffle_partitions(spark: SparkSession) -> int:
 
 
 def is_insert_only(merge: ResolvedMerge) -> bool:
-    """Tell whether the statement has insert clauses and no others (R-006)."""
+    """Return whether the statement has insert clauses and no others (R-006)."""
     return bool(merge.not_matched) and not merge.matched and not merge.not_matched_by_source
 
 
 def is_matched_only(merge: ResolvedMerge) -> bool:
-    """Tell whether the statement has matched clauses and no others (R-006)."""
+    """Return whether the statement has matched clauses and no others (R-006)."""
     return bool(merge.matched) and not merge.not_matched and not merge.not_matched_by_source
 
 
 def is_sole_unconditional_delete(merge: ResolvedMerge) -> bool:
-    """Tell whether the matched clauses are one DELETE without condition, syntactically (R-006)."""
+    """Return whether the matched clauses are one DELETE without condition, syntactically (R-006)."""
     return (
         len(merge.matched) == 1 and merge.matched[0].action is ActionType.DELETE and merge.matched[0].condition is None
     )
 
 
 def has_inserts(merge: ResolvedMerge) -> bool:
-    """Tell whether there is an insert clause, whatever its condition (R-006)."""
+    """Return whether there is an insert clause, whatever its condition (R-006)."""
     return bool(merge.not_matched)
 
 
 def has_deletes(merge: ResolvedMerge) -> bool:
-    """Tell whether there is a delete clause, whatever its condition (R-006)."""
+    """Return whether there is a delete clause, whatever its condition (R-006)."""
     return any(clause.action is ActionType.DELETE for clause in merge.clauses)
 
 

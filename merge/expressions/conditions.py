@@ -83,7 +83,7 @@ def check_rewritten(tree: exp.Expr, scope: Scope, *, where: str, text: str) -> N
 
 
 def _is_counted(star: exp.Star) -> bool:
-    """Tell whether a star is the one of ``count(*)``, which stands for no columns."""
+    """Return whether a star is the one of ``count(*)``, which stands for no columns."""
     call = star.parent
     return isinstance(call, exp.Anonymous) and function_name(call) == "count"
 

@@ -82,7 +82,7 @@ def called_functions(text: str, *, in_subqueries: bool = False) -> frozenset[str
 
 
 def _is_builtin(before: Sequence[Token]) -> bool:
-    """Tell whether the schema of Spark's own functions is named right before a dot."""
+    """Return whether the schema of Spark's own functions is named right before a dot."""
     return bool(before) and before[-1].text.lower() == "builtin"
 
 
@@ -99,7 +99,7 @@ def subqueries(text: str) -> tuple[str, ...]:
 
 
 def has_predicate_subquery(text: str) -> bool:
-    """Tell whether an expression has IN or EXISTS with a query, outside of its subqueries."""
+    """Return whether an expression has IN or EXISTS with a query, outside of its subqueries."""
     tokens = tokenize(text)
     return any(first and tokens[first - 1].text.upper() in {"IN", "EXISTS"} for first, _ in _subquery_ranges(tokens))
 
@@ -128,7 +128,7 @@ def _subquery_ranges(tokens: Sequence[Token]) -> list[tuple[int, int]]:
 
 
 def _starts_query(tokens: Sequence[Token], index: int) -> bool:
-    """Tell whether a bracket's first word begins a query: ``(SELECT ...``, but not ``(values.a`` or ``(map(...)``."""
+    """Return whether a bracket's first word begins a query: ``(SELECT ...``, but not ``(values.a`` or ``(map(...)``."""
     token = tokens[index]
     if token.token_type is TokenType.IDENTIFIER or token.text.upper() not in _QUERY_STARTS:
         return False
@@ -177,7 +177,7 @@ def array_operands(sql: str) -> Iterator[str]:
 
 
 def _closes_last(tokens: Sequence[Token], opening: int) -> bool:
-    """Tell whether the bracket at a position is closed by the last token."""
+    """Return whether the bracket at a position is closed by the last token."""
     depth = 0
     for index, token in enumerate(tokens[opening:], start=opening):
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)

@@ -120,7 +120,7 @@ class Scope:
         return Match(column=_only(found, parts[:1]), consumed=1) if found else None
 
     def hides(self, parts: tuple[str, ...]) -> bool:
-        """Tell whether a name that no column has is the hidden column of a table."""
+        """Return whether a name that no column has is the hidden column of a table."""
         places = [place for place in range(len(parts)) if parts[place].lower() == "_metadata"]
         return bool(places) and any(
             relation.has_metadata and (not places[0] or self._ends_with(relation.qualifier, parts[: places[0]]))

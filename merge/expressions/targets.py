@@ -26,8 +26,8 @@ class AssignedPath:
 
     Attributes:
         column: the column's name in the table, or in the source if the merge adds it (R-231).
-        written: the column's name as the statement spells it.
-        fields: path inside the column as the statement spells it; empty for the whole column.
+        written: the column's name as the statement writes it.
+        fields: path inside the column as the statement writes it; empty for the whole column.
     """
 
     column: str

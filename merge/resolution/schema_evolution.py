@@ -78,7 +78,7 @@ def merge_schemas(
 
 
 def implicitly_castable(source: t.DataType, target: t.DataType) -> bool:
-    """Tell whether Spark casts between these types implicitly, so that the target's type stays (R-236)."""
+    """Return whether Spark casts between these types implicitly, so that the target's type stays (R-236)."""
     if isinstance(source, t.NullType) or same_type(source, target):
         return True
     if isinstance(target, t.StringType):

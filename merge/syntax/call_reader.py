@@ -68,7 +68,7 @@ class CallReader(TypeReader):
         return function if over is None else over
 
     def _group_has(self, word: str) -> bool:
-        """Tell whether a word stands in the group that opens here, outside further brackets."""
+        """Return whether a word stands in the group that opens here, outside further brackets."""
         depth, distance = 0, 0
         while self.ahead(distance) is not None:
             key = self.key(distance)

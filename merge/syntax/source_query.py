@@ -166,7 +166,7 @@ def _tables(tree: exp.Expr) -> Iterator[exp.Table]:
 
 
 def _is_common(table: exp.Table) -> bool:
-    """Tell whether a name means a common table expression that is visible in its place."""
+    """Return whether a name means a common table expression that is visible in its place."""
     if len(table.parts) > 1:
         return False
     child: exp.Expr = table

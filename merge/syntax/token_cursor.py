@@ -65,7 +65,7 @@ class TokenCursor:
         return "" if token is None else token.key
 
     def is_name(self, distance: int = 0) -> bool:
-        """Tell whether a token can be a name: Spark reserves no word."""
+        """Return whether a token can be a name: Spark reserves no word."""
         token = self.ahead(distance)
         return token is not None and token.kind in _NAMES
 
@@ -160,7 +160,7 @@ class TokenCursor:
         raise self.wrong("This is never closed.")
 
     def starts_query(self) -> bool:
-        """Tell whether a query begins behind the bracket here, if the text is valid."""
+        """Return whether a query begins behind the bracket here, if the text is valid."""
         word, after = self.key(1), self.ahead(2)
         if word not in QUERY_WORDS or after is None:
             return False

@@ -163,7 +163,7 @@ def _map(sql: str, source: MapType, target: MapType, casting: Casting, depth: in
 
 
 def _casts_whole(source: DataType, target: DataType, casting: Casting) -> bool:
-    """Tell whether one CAST converts everything: it goes by position and leaves NULL structs NULL."""
+    """Return whether one CAST converts everything: it goes by position and leaves NULL structs NULL."""
     if not (isinstance(source, _NESTED) and type(source) is type(target) and casts_plainly(casting.conf)):
         return False
     if has_checked_keys(source, target):
@@ -172,7 +172,7 @@ def _casts_whole(source: DataType, target: DataType, casting: Casting) -> bool:
 
 
 def _mentions_once(source: DataType, target: DataType, casting: Casting) -> bool:
-    """Tell whether the conversion writes its operand a single time."""
+    """Return whether the conversion writes its operand a single time."""
     if isinstance(source, StructType) and isinstance(target, StructType):
         return same_type(source, target, ignore_case=True) or _casts_whole(source, target, casting)
     if isinstance(source, ArrayType | MapType | NullType) or isinstance(target, _NESTED):

@@ -70,20 +70,20 @@ def casts_plainly(conf: MergeConf) -> bool:
 
 
 def casts_once(source: t.DataType, target: t.DataType, conf: MergeConf) -> bool:
-    """Tell whether ``cast_leaf`` writes its operand a single time."""
+    """Return whether ``cast_leaf`` writes its operand a single time."""
     strict = conf.store_assignment_policy is StoreAssignmentPolicy.STRICT
     return strict or casts_plainly(conf) or _is_the_same_cast(source, target)
 
 
 def _is_the_same_cast(source: t.DataType, target: t.DataType) -> bool:
-    """Tell whether CAST has one result in both modes: up-casts do, except for decimals of a high scale as text."""
+    """Return whether CAST has one result in both modes: up-casts do, except for decimals of a high scale as text."""
     return can_up_cast(source, target) and not (
         isinstance(source, t.DecimalType) and isinstance(target, t.StringType) and source.scale > _PLAIN_SCALE
     )
 
 
 def surely_castable(source: t.DataType, target: t.DataType) -> bool:
-    """Tell whether CAST between two types certainly exists in every mode; Spark knows about the others."""
+    """Return whether CAST between two types certainly exists in every mode; Spark knows about the others."""
     if isinstance(source, t.NullType | t.StringType) and isinstance(target, t.AtomicType):
         return True
     if isinstance(target, t.StringType) and isinstance(source, t.AtomicType):
@@ -92,7 +92,7 @@ def surely_castable(source: t.DataType, target: t.DataType) -> bool:
 
 
 def can_up_cast(source: t.DataType, target: t.DataType) -> bool:
-    """Tell whether Spark calls a cast between atomic types an up-cast: it loses nothing and cannot fail."""
+    """Return whether Spark calls a cast between atomic types an up-cast: it loses nothing and cannot fail."""
     if same_type(source, target) or isinstance(source, t.NullType):
         return True
     if isinstance(source, _PRECEDENCE) and isinstance(target, _PRECEDENCE):
@@ -158,7 +158,7 @@ def _is_for_non_ansi_only(source: t.DataType, target: t.DataType) -> bool:
 
 
 def _plain_decimal(sql: str) -> str:
-    """Spell a decimal without the exponent of 1.20E-8 that the session would write."""
+    """Format a decimal without the exponent of 1.20E-8 that the session would write."""
     text = f"CAST({sql} AS STRING)"
     digits = f"translate(substring_index({text}, 'E', 1), '-.', '')"
     zeros = f"repeat('0', CAST(substring_index({text}, 'E-', -1) AS INT) - 1)"

@@ -102,7 +102,7 @@ def _field_sql(field: StructField, *, not_null: bool) -> str:
 
 
 def same_type(left: DataType, right: DataType, *, ignore_case: bool = False) -> bool:
-    """Tell whether two types are equal apart from nullability and comments; field names by case unless told."""
+    """Return whether two types are equal apart from nullability and comments; field names by case unless told."""
     if isinstance(left, StructType) and isinstance(right, StructType):
         return len(left.fields) == len(right.fields) and all(
             (a.name == b.name or (ignore_case and a.name.lower() == b.name.lower()))

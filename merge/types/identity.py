@@ -61,7 +61,7 @@ def identity_of(metadata: Mapping[str, Any] | None) -> Identity | None:
 
 
 def has_whole_identity(metadata: Mapping[str, Any]) -> bool:
-    """Tell whether the metadata say all that a sequence needs."""
+    """Return whether the metadata say all that a sequence needs."""
     return {_START, _STEP, _BY_DEFAULT} <= metadata.keys() and metadata[_STEP] != 0
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def has_checked_keys(source: DataType, target: DataType) -> bool:
-    """Tell whether the cast of a value rebuilds a map in it key by key.
+    """Return whether the cast of a value rebuilds a map in it key by key.
 
     Delta goes into structs and arrays of structs field by field. It casts everything else as a whole, and such a cast
     may give a map with one key twice.
@@ -36,7 +36,7 @@ def _has_struct(data_type: DataType) -> bool:
 
 
 def _may_give_null(source: DataType, target: DataType) -> bool:
-    """Tell whether Spark thinks that its CAST without ANSI mode makes NULL of some value: ``Cast.forceNullable``."""
+    """Return whether Spark thinks that its CAST without ANSI mode makes NULL of some value: ``Cast.forceNullable``."""
     if same_type(source, target) or isinstance(source, t.NullType) or isinstance(target, t.StringType):
         return False
     if isinstance(source, t.StringType):

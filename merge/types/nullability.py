@@ -47,7 +47,7 @@ def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule, *, str
 
 
 def demands_values_inside(schema: StructType) -> bool:
-    """Tell whether something inside a column must not be NULL; Spark's file reader does not report that."""
+    """Return whether something inside a column must not be NULL; Spark's file reader does not report that."""
     return any(_narrows(as_nullable(field.dataType), field.dataType) for field in schema.fields)
 
 
@@ -69,7 +69,7 @@ def as_nullable(data_type: DataType) -> DataType:
 
 
 def _narrows(source: DataType, target: DataType) -> bool:
-    """Tell whether a part may be NULL in the first of two otherwise equal types, but not in the second."""
+    """Return whether a part may be NULL in the first of two otherwise equal types, but not in the second."""
     if isinstance(source, StructType) and isinstance(target, StructType):
         return any(
             (given.nullable and not wanted.nullable) or _narrows(given.dataType, wanted.dataType)

@@ -57,7 +57,7 @@ def match_fields(
 
 
 def has_target_only_fields(source: DataType, target: DataType, rule: FieldRule) -> bool:
-    """Tell whether the target has fields that the source lacks, through nested structs but not arrays or maps."""
+    """Return whether the target has fields that the source lacks, through nested structs but not arrays or maps."""
     if not (isinstance(source, StructType) and isinstance(target, StructType)):
         return False
     return any(
@@ -67,7 +67,7 @@ def has_target_only_fields(source: DataType, target: DataType, rule: FieldRule) 
 
 
 def same_layout(source: DataType, target: DataType, rule: FieldRule) -> bool:
-    """Tell whether a cast by position gives every field its namesake, at every depth.
+    """Return whether a cast by position gives every field its namesake, at every depth.
 
     Raises:
         AnalysisError: the fields do not fit, see ``match_fields``.

@@ -57,7 +57,7 @@ def read_declared(declared: str) -> exp.DataType:
 
 
 def _is_whole(kind: exp.DataType) -> bool:
-    """Tell whether a text has a length, and a nested type has something inside."""
+    """Return whether a text has a length, and a nested type has something inside."""
     if kind.this in _TEXTS:
         return len(kind.expressions) == 1 and kind.expressions[0].name.isdigit()
     return kind.this not in _NESTED or bool(kind.expressions)
@@ -85,7 +85,7 @@ def padded_columns(schema: StructType, *, padding: bool) -> dict[int, int]:
 
 
 def has_char_inside(metadata: Mapping[str, Any] | None) -> bool:
-    """Tell whether a column has a CHAR inside of it."""
+    """Return whether a column has a CHAR inside of it."""
     declared = (metadata or {}).get(DECLARED_TYPE)
     if declared is None:
         return False

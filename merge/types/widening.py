@@ -26,14 +26,14 @@ _DIGITS_OF_INT, _DIGITS_OF_LONG = 10, 20
 
 
 def widens(mode: AutomaticWidening, old: t.DataType, new: t.DataType) -> bool:
-    """Tell whether evolution makes a column of the one type a column of the other (R-237)."""
+    """Return whether evolution makes a column of the one type a column of the other (R-237)."""
     if mode is AutomaticWidening.NEVER or not is_widening(old, new):
         return False
     return mode is AutomaticWidening.ALWAYS or not _leaves_family(old, new)
 
 
 def is_widening(old: t.DataType, new: t.DataType) -> bool:
-    """Tell whether the protocol allows an atomic column to change its type so."""
+    """Return whether the protocol allows an atomic column to change its type so."""
     if isinstance(old, _INTEGERS) and isinstance(new, _INTEGERS):
         return _INTEGERS.index(type(old)) < _INTEGERS.index(type(new))
     if isinstance(new, t.DoubleType):
@@ -75,7 +75,7 @@ def unknown_changes(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_from_float(metadata: Mapping[str, Any]) -> bool:
-    """Tell whether a column was FLOAT once: its old files have 32-bit numbers, and bounds with their few digits."""
+    """Return whether a column was FLOAT once: its old files have 32-bit numbers, and bounds with their few digits."""
     return any(entry["fromType"] == "float" for entry in metadata.get(TYPE_CHANGES, ()))
 
 
@@ -152,5 +152,5 @@ def _fits_decimal(old: t.DataType, new: t.DecimalType) -> bool:
 
 
 def _leaves_family(old: t.DataType, new: t.DataType) -> bool:
-    """Tell whether an integer becomes another sort of number."""
+    """Return whether an integer becomes another sort of number."""
     return isinstance(old, _INTEGERS) and not isinstance(new, _INTEGERS)

@@ -38,7 +38,7 @@ class AtomicType:
     name: AtomicName
 
     def ddl(self) -> str:
-        """Spell the type as Spark DDL."""
+        """Format the type as Spark DDL."""
         return self.name.value
 
 
@@ -54,7 +54,7 @@ class DecimalType:
             raise ValueError(f"DECIMAL({self.precision},{self.scale}) is not a decimal type of Spark")
 
     def ddl(self) -> str:
-        """Spell the type as Spark DDL."""
+        """Format the type as Spark DDL."""
         return f"DECIMAL({self.precision},{self.scale})"
 
 
@@ -65,7 +65,7 @@ class ArrayType:
     element: DataType
 
     def ddl(self) -> str:
-        """Spell the type as Spark DDL."""
+        """Format the type as Spark DDL."""
         return f"ARRAY<{self.element.ddl()}>"
 
 
@@ -77,7 +77,7 @@ class MapType:
     value: DataType
 
     def ddl(self) -> str:
-        """Spell the type as Spark DDL."""
+        """Format the type as Spark DDL."""
         return f"MAP<{self.key.ddl()}, {self.value.ddl()}>"
 
 
@@ -103,7 +103,7 @@ class Identity:
         return self.start if self.mark is None else self.mark + self.step
 
     def ddl(self) -> str:
-        """Spell it as Spark DDL, and the mark, which DDL cannot say, in the same brackets."""
+        """Format it as Spark DDL, and the mark, which DDL cannot say, in the same brackets."""
         mark = "" if self.mark is None else f" HIGH WATER MARK {self.mark}"
         kind = "BY DEFAULT" if self.by_default else "ALWAYS"
         return f"GENERATED {kind} AS IDENTITY (START WITH {self.start} INCREMENT BY {self.step}{mark})"
@@ -121,7 +121,7 @@ class TextLimit:
     padded: bool = False
 
     def ddl(self) -> str:
-        """Spell it as Spark DDL."""
+        """Format it as Spark DDL."""
         return f"{'CHAR' if self.padded else 'VARCHAR'}({self.length})"
 
 
@@ -164,7 +164,7 @@ class StructType:
     fields: tuple[Field, ...]
 
     def ddl(self) -> str:
-        """Spell the type as Spark DDL."""
+        """Format the type as Spark DDL."""
         inner = ", ".join(f"{quote(f.name)}: {f.type.ddl()}{_not_null(f)}" for f in self.fields)
         return f"STRUCT<{inner}>"
 
@@ -176,7 +176,7 @@ class Schema:
     columns: tuple[Field, ...]
 
     def ddl(self) -> str:
-        """Spell the schema as Spark DDL, with quotes around names that need them."""
+        """Format the schema as Spark DDL, with quotes around names that need them."""
         return ", ".join(f"{quote(c.name)} {_type_ddl(c)}{_not_null(c)}{_value(c)}" for c in self.columns)
 
     @property
@@ -225,7 +225,7 @@ def type_at(schema: Schema, path: Sequence[str]) -> DataType | None:
 
 
 def has_type(data_type: DataType | Schema, wanted: DataType) -> bool:
-    """Tell whether a type is another one or has it inside, at any depth."""
+    """Return whether a type is another one or has it inside, at any depth."""
     if isinstance(data_type, Schema):
         return any(has_type(column.type, wanted) for column in data_type.columns)
     if isinstance(data_type, StructType):

@@ -30,12 +30,12 @@ INTEGER_DIGITS = dict(zip(INTEGER_BITS, (3, 5, 10, 20), strict=True))
 
 
 def is_numeric(data_type: DataType) -> bool:
-    """Tell whether a type is one of Spark's numbers."""
+    """Return whether a type is one of Spark's numbers."""
     return data_type in INTEGER_BITS or data_type in _FLOATING or isinstance(data_type, DecimalType)
 
 
 def has_implicit_cast(source: DataType, target: DataType) -> bool:
-    """Tell whether Spark casts values of ``source`` to ``target`` implicitly (R-236).
+    """Return whether Spark casts values of ``source`` to ``target`` implicitly (R-236).
 
     Structs, arrays and maps have none but to themselves: schemas merge their members one by one (R-234).
     """

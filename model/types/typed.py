@@ -118,7 +118,7 @@ def identifier(name: str) -> str:
 
 
 def duckdb_type(data_type: DataType) -> str:
-    """Spell a Spark type in DuckDB.
+    """Format a Spark type in DuckDB.
 
     Raises:
         UnsupportedByReferenceError: for VOID, which DuckDB columns cannot have.

@@ -29,7 +29,7 @@ class WideningMode(Enum):
 
 
 def widens(old: DataType, new: DataType, mode: WideningMode) -> bool:
-    """Tell whether evolution changes a column of the first type to the second."""
+    """Return whether evolution changes a column of the first type to the second."""
     match mode:
         case WideningMode.ALWAYS:
             return is_widening(old, new)
@@ -40,7 +40,7 @@ def widens(old: DataType, new: DataType, mode: WideningMode) -> bool:
 
 
 def is_widening(old: DataType, new: DataType) -> bool:
-    """Tell whether the table of R-237 has a change of one atomic type to another."""
+    """Return whether the table of R-237 has a change of one atomic type to another."""
     if old in INTEGER_BITS:
         if new in INTEGER_BITS:
             return INTEGER_BITS[old] < INTEGER_BITS[new]
@@ -55,7 +55,7 @@ def is_widening(old: DataType, new: DataType) -> bool:
 
 
 def was_widened(old: DataType, new: DataType) -> bool:
-    """Tell whether a column without structs can have had another type once: one part of it was widened at least."""
+    """Return whether a column without structs can have had another type once: one part of it was widened at least."""
     return old != new and _is_old(old, new)
 
 

@@ -108,7 +108,7 @@ def _check(name: str, text: str, translator: Translator, asker: Asker) -> RowChe
 
 def _generated(column: Field, translator: Translator, asker: Asker) -> RowCheck:
     """RowCheck that a generated column holds what its expression gives, NULL included (R-222)."""
-    assert column.generated is not None, "only generated columns come here"  # noqa: S101 - tells mypy
+    assert column.generated is not None, "only generated columns come here"  # noqa: S101 - for mypy
     name = exp.column(exp.to_identifier(column.name, quoted=True))
     node = exp.NullSafeEQ(this=name, expression=exp.paren(parsed(column.generated)))
     text = f"`{column.name.replace('`', '``')}` <=> ({column.generated})"

@@ -127,7 +127,7 @@ class Dependents:
                     raise RejectedError(error_class, f"{'.'.join(path)} has a dependent expression.")
 
     def use(self, column: str, *, case_sensitive: bool) -> bool:
-        """Tell whether one of the expressions names a column.
+        """Return whether one of the expressions names a column.
 
         Raises:
             UnsupportedByReferenceError: an expression that cannot be read.
@@ -150,7 +150,7 @@ def changed_fields(before: Schema, after: Schema) -> Iterator[Path]:
 
 
 def _uses(text: str, path: Path, *, case_sensitive: bool) -> bool:
-    """Tell whether an expression names a column or field, one inside of it, or the whole that it belongs to."""
+    """Return whether an expression names a column or field, one inside of it, or the whole that it belongs to."""
     for column in parsed(text).find_all(exp.Column):
         pairs = zip(name_parts(column), path, strict=False)
         if all(one == other if case_sensitive else one.lower() == other.lower() for one, other in pairs):

@@ -263,7 +263,7 @@ def read_settings(case: Case, *, asks: bool = False, doubts: Doubts | None = Non
 
 
 def marks_rows(case: Case) -> bool:
-    """Tell whether the merge marks changed rows in deletion vectors instead of rewriting files (path E of R-402).
+    """Return whether the merge marks changed rows in deletion vectors instead of rewriting files (path E of R-402).
 
     Raises:
         UnsupportedByReferenceError: a value is neither true nor false.
@@ -273,7 +273,7 @@ def marks_rows(case: Case) -> bool:
 
 
 def is_replay(case: Case, settings: Settings) -> bool:
-    """Tell whether the application has committed this transaction, or a later one, before (R-715)."""
+    """Return whether the application has committed this transaction, or a later one, before (R-715)."""
     if settings.transaction is None:
         return False
     application, version = settings.transaction
@@ -292,12 +292,12 @@ def _transaction(case: Case) -> tuple[str, int] | None:
 
 
 def is_without_effect(setting: str) -> bool:
-    """Tell whether a setting of Spark's changes nothing of what is observed of a merge, whatever its value."""
+    """Return whether a setting of Spark's changes nothing of what is observed of a merge, whatever its value."""
     return setting in _WITHOUT_EFFECT or setting.startswith(_OF_NEW_TABLES)
 
 
 def is_engines_own(setting: str) -> bool:
-    """Tell whether a setting is one engine's own, such as ``duckdb.threads``: it changes how a merge runs only."""
+    """Return whether a setting is one engine's own, such as ``duckdb.threads``: it changes how a merge runs only."""
     return "." in setting and not setting.startswith("spark.")
 
 

@@ -119,7 +119,7 @@ def classes_of_other_faults(
 
 
 def _asks_for_what_is_not_there(statement: Statement, tables: Mapping[str, Schema]) -> bool:
-    """Tell whether a subquery of a condition names a column that none of its tables has."""
+    """Return whether a subquery of a condition names a column that none of its tables has."""
     conditions = (statement.on, *(clause.condition for clause in statement.clauses))
     for query in (
         found for condition in conditions if condition is not None for found in condition.find_all(exp.Query)
@@ -145,7 +145,7 @@ def _aggregate_for_nested(statement: Statement, target: Schema) -> bool:
 
 
 def _is_nested(path: tuple[str, ...], target: Schema) -> bool:
-    """Tell whether a path leads to a struct, an array or a map; it may begin with a qualifier."""
+    """Return whether a path leads to a struct, an array or a map; it may begin with a qualifier."""
     for start in range(min(len(path), 2)):
         fields = target.columns
         for name in path[start:]:

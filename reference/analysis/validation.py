@@ -80,7 +80,7 @@ def _outside(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _is_counted(star: exp.Star) -> bool:
-    """Tell whether a star is the one of ``count(*)``, which stands for no columns."""
+    """Return whether a star is the one of ``count(*)``, which stands for no columns."""
     return isinstance(star.parent, exp.Count) and not star.args.get("except_")
 
 

@@ -54,10 +54,10 @@ def let(sql: str, body: str) -> str:
 
 
 def is_short(sql: str) -> bool:
-    """Tell whether an operand is a plain column or literal, which may be written again and again."""
+    """Return whether an operand is a plain column or literal, which may be written again and again."""
     return _SHORT.fullmatch(sql) is not None
 
 
 def is_used_once(body: str) -> bool:
-    """Tell whether ``x`` stands at most once in what ``let`` would bind it in."""
+    """Return whether ``x`` stands at most once in what ``let`` would bind it in."""
     return len(_BOUND.findall(body)) <= 1

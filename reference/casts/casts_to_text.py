@@ -24,7 +24,7 @@ _SHORT: dict[DataType, int] = {FLOAT: 6, DOUBLE: 15}
 
 
 def to_text(sql: str, source: DataType, failure: Failure) -> str:
-    """Spell a value as Spark does with the session time zone UTC.
+    """Format a value as Spark does with the session time zone UTC.
 
     Raises:
         UnsupportedByReferenceError: for nested values, and if LEGACY spells a decimal with an exponent.
@@ -48,7 +48,7 @@ def to_text(sql: str, source: DataType, failure: Failure) -> str:
 
 
 def _floating(sql: str, source: DataType) -> str:
-    """Spell a number: plain from 0.001 on, with an exponent from ten million on; very long ones are unsupported."""
+    """Format a number: plain from 0.001 on, with an exponent from ten million on; very long ones are unsupported."""
     text = "CAST(x AS VARCHAR)"
     digits = rf"length(ltrim(regexp_replace({text}, '[-.]', '', 'g'), '0')) <= {_SHORT[source]}"
     branches = [

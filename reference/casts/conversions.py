@@ -106,7 +106,7 @@ def _cast(sql: str, source: DataType, target: DataType, failure: Failure, overfl
 
 
 def can_cast(source: DataType, target: DataType, failure: Failure) -> bool:
-    """Tell whether Spark's CAST between two atomic types exists: ANSI's, or LEGACY's, which knows a few more."""
+    """Return whether Spark's CAST between two atomic types exists: ANSI's, or LEGACY's, which knows a few more."""
     if source in (target, VOID) or STRING in (source, target):
         return True
     if source in _TIMES and target in _TIMES:
@@ -123,7 +123,7 @@ def can_cast(source: DataType, target: DataType, failure: Failure) -> bool:
 
 
 def is_up_cast(source: DataType, target: DataType) -> bool:
-    """Tell whether Spark calls a cast between atomic types an up-cast, as STRICT wants it (R-251).
+    """Return whether Spark calls a cast between atomic types an up-cast, as STRICT wants it (R-251).
 
     Spark counts 20 digits for a BIGINT: DECIMAL(19,0) does not hold every BIGINT for it, although it does, and
     DECIMAL(19,0) to BIGINT is an up-cast, although it may overflow.

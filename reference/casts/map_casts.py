@@ -68,7 +68,7 @@ def _has_struct(data_type: DataType) -> bool:
 
 
 def _forces_null(given: DataType, wanted: DataType) -> bool:
-    """Tell whether Spark's cast without ANSI may make NULL of a value, in Spark's opinion: ``Cast.forceNullable``."""
+    """Return whether Spark's cast without ANSI may make NULL of a value, in Spark's opinion: ``Cast.forceNullable``."""
     if given in (wanted, VOID) or wanted == STRING:
         return False
     if given == STRING:

@@ -48,7 +48,7 @@ def try_cast_value(operand: Typed, wanted: DataType) -> Typed:
 
 
 def _is_total(given: DataType, wanted: DataType) -> bool:
-    """Tell whether a cast succeeds for every value."""
+    """Return whether a cast succeeds for every value."""
     if isinstance(given, StructType) and isinstance(wanted, StructType):
         return all(_is_total(old.type, new.type) for old, new in zip(given.fields, wanted.fields, strict=False))
     if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):

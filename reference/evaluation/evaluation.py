@@ -156,7 +156,7 @@ class Evaluation:
         if self.several_matches is SeveralMatches.REFUSED:
             return rejection, None
         prediction = self._prediction(tables, self.matches)
-        assert self.effects is not None, "the prediction has come to it"  # noqa: S101 - tells mypy
+        assert self.effects is not None, "the prediction has come to it"  # noqa: S101 - for mypy
         return (rejection if is_acted_on_twice(self.merge, self.effects, self.several_matches) else prediction), None
 
     @property

@@ -133,7 +133,7 @@ class Tables:
 
     def _ask(self, name: str, rows: str, numbers: Sequence[str], asked: Sequence[Asked]) -> None:
         """Create a table with the numbers of some rows and what is asked for on them."""
-        assert self.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - tells mypy
+        assert self.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - for mypy
         found = self.connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
         plain = {f"c{i}" for i, c in enumerate(self.merge.final_schema.columns) if c.generated is None}
 
@@ -170,7 +170,7 @@ class Tables:
         return f"source FULL JOIN ({matched}) ON sid = pair_sid"
 
     def can_compute(self, values: Sequence[Typed], clause: ResolvedClause | None = None, index: int = 0) -> bool:
-        """Tell whether values can be computed, on the rows to which a clause applies; without a clause once."""
+        """Return whether values can be computed, on the rows to which a clause applies; without a clause once."""
         rows = "" if clause is None else f" FROM {self._applied(clause, index)}"
         try:
             for value in values:

@@ -41,7 +41,7 @@ def broken_constraints(
     written = rows_to_table(rows, schema).rename_columns(columns)
     asked = [one for check in checks for one in check.asked]
     if asked and rows:
-        assert tables.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - tells mypy
+        assert tables.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - for mypy
         found = answers(asked, tables.evaluator, lambda _: written.columns, len(rows))
         if failed := failures(found, asked):
             return failed

@@ -93,7 +93,7 @@ def _function(node: exp.Expr) -> tuple[ArrayFunction, list[exp.Expr]] | None:
 
 
 def is_plain(data_type: DataType) -> bool:
-    """Tell whether values of a type that look equal are equal: zeros and NaN are not, maps never."""
+    """Return whether values of a type that look equal are equal: zeros and NaN are not, maps never."""
     if isinstance(data_type, StructType):
         return all(is_plain(field.type) for field in data_type.fields)
     if isinstance(data_type, ArrayType):

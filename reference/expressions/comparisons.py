@@ -56,7 +56,7 @@ def compare(operator: type[exp.Expr], left: Typed, right: Typed) -> Typed:
 
 
 def is_in(value: Typed, listed: Sequence[Typed]) -> Typed:
-    """Tell whether a value is in a list; raises as ``compare`` does."""
+    """Return whether a value is in a list; raises as ``compare`` does."""
     operands = same_type(with_spaces([value, *listed]))
     _check_comparable(operands[0].type, ordered=False)
     items = ", ".join(operand.sql for operand in operands[1:])
@@ -64,7 +64,7 @@ def is_in(value: Typed, listed: Sequence[Typed]) -> Typed:
 
 
 def is_between(value: Typed, low: Typed, high: Typed) -> Typed:
-    """Tell whether a value is between two others or equal to one; raises as ``compare`` does."""
+    """Return whether a value is between two others or equal to one; raises as ``compare`` does."""
     refuse_char([value, low, high], "BETWEEN")
     (value, low), (_, high) = _read_texts([value, low]), _read_texts([value, high])
     value, low, high = same_type([value, low, high])

@@ -58,7 +58,7 @@ def _plain_json(sql: str) -> str:
 
 
 def _twice(value: str) -> str:
-    """Tell whether a name stands twice in an object."""
+    """Return whether a name stands twice in an object."""
     return f"len(list_distinct(json_keys({value}))) < len(json_keys({value}))"
 
 

@@ -234,7 +234,7 @@ def _sum(operand: Typed, over: str = "") -> Typed:
 
 
 def _has_floating(data_type: DataType) -> bool:
-    """Tell whether values hold floating-point numbers, or maps, which have no order."""
+    """Return whether values hold floating-point numbers, or maps, which have no order."""
     if isinstance(data_type, ArrayType):
         return _has_floating(data_type.element)
     if isinstance(data_type, StructType):

@@ -88,7 +88,7 @@ def _grouped_by(item: exp.Expr, listed: Sequence[exp.Expr], translator: Translat
 
 
 def _is_all(items: Sequence[exp.Expr], listed: Sequence[exp.Expr], translator: Translator) -> bool:
-    """Tell whether these are the word ALL, and not a column or an alias of that name."""
+    """Return whether these are the word ALL, and not a column or an alias of that name."""
     if len(items) != 1 or not isinstance(items[0], exp.Column) or items[0].table or items[0].name.lower() != "all":
         return False
     names = [column.name for relation in translator.scope.relations for column in relation.schema.columns]
@@ -113,7 +113,7 @@ def _outside_aggregates(item: exp.Expr) -> bool:
 
 
 def _aggregates(node: exp.Expr) -> bool:
-    """Tell whether an expression aggregates the rows of its own query."""
+    """Return whether an expression aggregates the rows of its own query."""
     if isinstance(node, exp.Window | exp.Query):
         return False
     return isinstance(node, exp.AggFunc) or any(_aggregates(child) for child in node.iter_expressions())

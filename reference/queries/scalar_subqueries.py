@@ -67,7 +67,7 @@ class ScalarSubqueries:
 
 
 def uses_outer_names(query: exp.Expr, outer: Scope) -> bool:
-    """Tell whether a name in a query means a column outside of it."""
+    """Return whether a name in a query means a column outside of it."""
     for column in query.find_all(exp.Column):
         try:
             outer.resolve(tuple(part.name for part in column.parts))

@@ -45,7 +45,7 @@ class Tree:
         return tuple(part for part in self.parts if isinstance(part, Tree) and part.rule in rules)
 
     def has(self, key: str) -> bool:
-        """Tell whether a word or symbol is among the parts."""
+        """Return whether a word or symbol is among the parts."""
         return any(isinstance(part, Token) and part.key == key for part in self.parts)
 
     @property
@@ -88,7 +88,7 @@ class _Reader(ABC):
         """The keys and kinds of tokens that it may read first."""
 
     def may_begin(self, token: Token) -> bool:
-        """Tell whether it can read a text that begins with a token; it is True for what may read nothing."""
+        """Return whether it can read a text that begins with a token; it is True for what may read nothing."""
         beginnings = self.beginnings
         return token.key in beginnings or token.kind.value in beginnings or _EMPTY in beginnings
 

@@ -262,7 +262,7 @@ def _is_equals(part: Part) -> bool:
 
 
 def _clause_texts(clause: Part, sql: str) -> ClauseTexts:
-    assert isinstance(clause, Tree), "a clause is no single word"  # noqa: S101 - tells mypy
+    assert isinstance(clause, Tree), "a clause is no single word"  # noqa: S101 - for mypy
     conditions = [condition.trees("expression")[0] for condition in clause.trees("condition")]
     values = [
         value

@@ -39,7 +39,7 @@ def allow(node: exp.Expr, *known: str) -> None:
 
 
 def described(node: exp.Expr) -> str:
-    """Name an expression as Spark spells it, without its operands: ``function date_format``, ``operator &``."""
+    """Name an expression as Spark writes it, without its operands: ``function date_format``, ``operator &``."""
     if isinstance(node, exp.Exists | exp.Query):
         return "EXISTS with a query" if isinstance(node, exp.Exists) else "a query in an expression"
     sql = node.sql(dialect="databricks")
@@ -97,6 +97,6 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def asks_query(part: exp.Expr) -> bool:
-    """Tell whether a part of a condition is EXISTS or IN with a query, or NOT before one of these."""
+    """Return whether a part of a condition is EXISTS or IN with a query, or NOT before one of these."""
     bare = part.this.unnest() if isinstance(part, exp.Not) else part
     return isinstance(bare, exp.Exists) or (isinstance(bare, exp.In) and bare.args.get("query") is not None)

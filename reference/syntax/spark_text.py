@@ -166,7 +166,7 @@ def _is(part: Part, rule: str) -> bool:
 
 def _name(tree: Tree) -> str:
     token = tree.parts[0]
-    assert isinstance(token, Token), "a name is one token"  # noqa: S101 - tells mypy
+    assert isinstance(token, Token), "a name is one token"  # noqa: S101 - for mypy
     if token.kind is TokenKind.QUOTED:
         return token.text
     return f"`{token.text}`" if token.key in _KEYWORDS or not token.text[:1].isalpha() else token.text
@@ -175,7 +175,7 @@ def _name(tree: Tree) -> str:
 def _column(tree: Tree) -> str:
     (name,) = tree.trees("name")
     token = name.parts[0]
-    assert isinstance(token, Token), "a name is one token"  # noqa: S101 - tells mypy
+    assert isinstance(token, Token), "a name is one token"  # noqa: S101 - for mypy
     if token.key == "CURRENT_PATH":  # a function also where a column has the name
         return "current_path()"
     return _name(name)

@@ -242,7 +242,7 @@ def name_parts(node: exp.Expr) -> tuple[str, ...]:
 
 
 def is_name(node: exp.Expr) -> bool:
-    """Tell whether a node is a possibly qualified, possibly nested name."""
+    """Return whether a node is a possibly qualified, possibly nested name."""
     if isinstance(node, exp.Dot):
         return is_name(node.this) and isinstance(node.expression, exp.Identifier)
     return isinstance(node, exp.Identifier | exp.Column) and not node.is_star

@@ -53,7 +53,7 @@ def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:
 
 
 def _is_hard(value: Value) -> bool:
-    """Tell whether files say little of a value: it is NaN (R-801), a zero (R-802), or longer than a bound (R-804)."""
+    """Return whether files say little of a value: it is NaN (R-801), a zero (R-802), or longer than a bound (R-804)."""
     if isinstance(value, str):
         return len(value) > _KEPT_CHARACTERS
     return isinstance(value, float) and (math.isnan(value) or value == 0)

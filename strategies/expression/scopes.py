@@ -74,7 +74,7 @@ class Scope:
         return tuple(candidate for candidate in self.candidates if not candidate.column.nested)
 
     def is_unique(self, name: str) -> bool:
-        """Tell whether one column only has a name, so that it needs no qualifier (R-118)."""
+        """Return whether one column only has a name, so that it needs no qualifier (R-118)."""
         return self.visible.count(name.lower()) == 1
 
 
@@ -132,5 +132,5 @@ def constants_of(candidates: Iterable[Candidate], data_type: DataType) -> list[V
 
 
 def same_class(one: Column, other: Column) -> bool:
-    """Tell whether two columns compare without a cast on which engines could differ."""
+    """Return whether two columns compare without a cast on which engines could differ."""
     return one.type == other.type or (one.type in INTEGER_BITS and other.type in INTEGER_BITS)

@@ -121,7 +121,7 @@ def _new_fields(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) ->
 
 
 def _reads_as_source(scope: Scope, schemas: Schemas, column: Column) -> bool:
-    """Tell whether evolution reads ``s.column = ...`` as an assignment to the target's column (R-232)."""
+    """Return whether evolution reads ``s.column = ...`` as an assignment to the target's column (R-232)."""
     sees_source = any(candidate.side is Side.SOURCE for candidate in scope.candidates)
     meant = schemas.namesake(column.name)
     if not schemas.evolves or not sees_source or meant is None:

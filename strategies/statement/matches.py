@@ -35,7 +35,7 @@ def match_matrix(
 
 
 def is_multi_matched(matrix: tuple[tuple[int, ...], ...]) -> bool:
-    """Tell whether some target row has two or more matching source rows (R-004)."""
+    """Return whether some target row has two or more matching source rows (R-004)."""
     matched = [place for row in matrix for place in row]
     return len(set(matched)) < len(matched)
 

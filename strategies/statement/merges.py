@@ -173,7 +173,7 @@ def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> fl
 
 
 def _may_be_idle(kind: ClauseKind, features: frozenset[Feature]) -> bool:
-    """Tell whether clauses may apply to no row: the merge is refused for its ambiguous rows even so (R-320)."""
+    """Return whether clauses may apply to no row: the merge is refused for its ambiguous rows even so (R-320)."""
     return kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features and Feature.LAYOUT_AMBIGUITY not in features
 
 

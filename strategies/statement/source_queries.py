@@ -102,7 +102,7 @@ def _behind(row: Sequence[object], outputs: Sequence[_Output]) -> Row:
 
 
 def _can_be_written(rows: Sequence[Row]) -> bool:
-    """Tell whether there are few rows, at least one, with a constant for each cell."""
+    """Return whether there are few rows, at least one, with a constant for each cell."""
     few = 0 < len(rows) <= _MAX_CONSTANT_ROWS
     return few and all(writable(cell) for row in rows for cell in row)
 

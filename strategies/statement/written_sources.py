@@ -124,7 +124,7 @@ def draw_written_source(
 
 
 def _allows(merge: DrawnMerge, target: Target, source: Source) -> bool:
-    """Tell whether a query can stand for the source: it can list every column, and the target has no CHAR (R-822)."""
+    """Return whether a query can stand for the source: it can list every column, and the target has no CHAR (R-822)."""
     names = [column.name.lower() for column in source.schema.columns]
     return (
         merge.statement.source_query is None
@@ -394,7 +394,7 @@ def _partners(seen: _Seen, row: Row) -> list[Row]:
 
 
 def _finds_one(seen: _Seen) -> bool:
-    """Tell whether no row has two partners in the target."""
+    """Return whether no row has two partners in the target."""
     return all(len(_partners(seen, row)) <= 1 for row in seen.rows)
 
 

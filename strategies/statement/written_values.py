@@ -117,7 +117,7 @@ def _with_random_value(draw: DrawFn, target: Target, statement: Statement) -> St
 
 
 def _is_free(target: Target, column: Field) -> bool:
-    """Tell whether a column may hold any text or number."""
+    """Return whether a column may hold any text or number."""
     return (
         column.type in _RANDOM
         and column.limit is None

@@ -169,12 +169,12 @@ def _text(expression: Expression | None) -> str | None:
 
 
 def fits(narrow: DataType, wide: DataType) -> bool:
-    """Tell whether an integer type holds every value of another."""
+    """Return whether an integer type holds every value of another."""
     return INTEGER_BITS.get(narrow, 0) <= INTEGER_BITS.get(wide, 0)
 
 
 def assignable(origin: Column, column: Column, *, to_partition: bool) -> bool:
-    """Tell whether the values of ``origin`` fit ``column``: all of them, or those that it was drawn to feed (R-251).
+    """Return whether the values of ``origin`` fit ``column``: all of them, or those that it was drawn to feed (R-251).
 
     Partition columns take small values only; so do columns from which others are computed, so that no sum overflows.
     """

@@ -32,7 +32,7 @@ _LEAST_BIGINT = -(2**63)
 
 
 def writable(value: Value) -> bool:
-    """Tell whether a value can stand in SQL text without a layer below reading something else.
+    """Return whether a value can stand in SQL text without a layer below reading something else.
 
     A NUL character ends strings in some clients, and ``${`` starts Spark's variable substitution. An array or a map
     without members has no type of its own.

@@ -89,14 +89,14 @@ def origins_of(to: t.DataType, features: frozenset[Feature]) -> tuple[t.DataType
 
 
 def origin_allowed(origin: t.DataType, to: t.DataType, features: frozenset[Feature]) -> bool:
-    """Tell whether the policy and schema evolution allow values of one type in a column of another (R-236, R-251)."""
+    """Return whether the policy and schema evolution allow values of one type in a column of another (R-236, R-251)."""
     if Feature.STRICT_POLICY in features and not is_up_cast(origin, to):
         return False
     return Feature.SCHEMA_EVOLUTION not in features or is_implicit(origin, to)
 
 
 def is_up_cast(origin: t.DataType, to: t.DataType) -> bool:
-    """Tell whether a cast loses nothing: STRICT allows no other (R-251)."""
+    """Return whether a cast loses nothing: STRICT allows no other (R-251)."""
     if origin == to:
         return True
     if origin in t.INTEGER_BITS:
@@ -110,7 +110,7 @@ def is_up_cast(origin: t.DataType, to: t.DataType) -> bool:
 
 
 def is_implicit(origin: t.DataType, to: t.DataType) -> bool:
-    """Tell whether there is an implicit cast, which schema evolution needs to keep the target's type (R-236)."""
+    """Return whether there is an implicit cast, which schema evolution needs to keep the target's type (R-236)."""
     if to == t.STRING or (_is_number(origin) and _is_number(to)) or (origin in _TIMES and to in _TIMES):
         return True
     return origin == t.STRING and (_is_number(to) or to in (t.DATE, t.TIMESTAMP, t.BINARY))

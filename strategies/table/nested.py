@@ -149,7 +149,7 @@ def field_paths(draw: DrawFn, struct: StructType) -> tuple[tuple[tuple[str, ...]
 
 
 def comparable(data_type: DataType) -> bool:
-    """Tell whether ``=`` takes values of a type: it takes nothing with a map inside (R-807)."""
+    """Return whether ``=`` takes values of a type: it takes nothing with a map inside (R-807)."""
     if isinstance(data_type, StructType):
         return all(comparable(field.type) for field in data_type.fields)
     if isinstance(data_type, ArrayType):
@@ -163,7 +163,7 @@ def cased_path(draw: DrawFn, path: tuple[str, ...], features: frozenset[Feature]
 
 
 def has_constants(data_type: DataType) -> bool:
-    """Tell whether every value of a type can be written as a constant: arrays and maps have no literals here."""
+    """Return whether every value of a type can be written as a constant: arrays and maps have no literals here."""
     if isinstance(data_type, StructType):
         return all(has_constants(field.type) for field in data_type.fields)
     return not isinstance(data_type, ArrayType | MapType)

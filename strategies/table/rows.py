@@ -155,7 +155,7 @@ def _without_repeated_keys(files: tuple[tuple[Row, ...], ...], places: list[int]
 
 
 def _is_first(row: Row, places: Sequence[int], seen: set[tuple[str, ...]]) -> bool:
-    """Tell whether a key comes for the first time, and add it to ``seen``.
+    """Return whether a key comes for the first time, and add it to ``seen``.
 
     -0.0 and 0.0 are one key. A key with a NULL equals no other.
     """

@@ -1,4 +1,4 @@
-"""What a comparison says, and the parts that comparisons of answers share."""
+"""The result of a comparison, and the parts that comparisons of answers share."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 REFERENCE = "reference"
 EXPECT = "expect"
-"""Against what an engine is held."""
+"""The side that an engine is compared with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
         mismatches: the differences; empty if everything that could be compared agrees.
-        compared: what was compared.
+        compared: the checks made.
         unsupported: checks that could not be made, or not in full, because the engine does not show the observable.
         unsupported_metrics: the metrics that could not be compared, if others were.
     """
@@ -42,7 +42,7 @@ class Comparison:
 
 
 def has_metrics(outcome: Outcome, capabilities: Capabilities) -> bool:
-    """Tell whether metrics can be compared.
+    """Return whether metrics can be compared.
 
     A merge that commits nothing has no history entry (R-502), and a setting keeps metrics out of it (R-501).
     """
@@ -51,7 +51,7 @@ def has_metrics(outcome: Outcome, capabilities: Capabilities) -> bool:
 
 
 def reported_metrics(wanted: Mapping[str, Bound], capabilities: Capabilities) -> dict[str, Bound]:
-    """Leave out the metrics that the engine says it does not report; the check then counts as not fully made."""
+    """Leave out the metrics that the engine declares as not reported; the check then counts as not fully made."""
     names = capabilities.metric_names
     return {name: bound for name, bound in wanted.items() if names is None or name in names}
 
@@ -59,14 +59,14 @@ def reported_metrics(wanted: Mapping[str, Bound], capabilities: Capabilities) ->
 def compared_metrics(
     wanted: Iterable[str], capabilities: Capabilities, *, against: str, exact_names: bool = False
 ) -> Compared:
-    """Say which metrics were compared; an engine that reports all names may have one too many."""
+    """Describe which metrics were compared; an engine that reports all names may have one too many."""
     names = frozenset(wanted) if capabilities.metric_names is None else frozenset(wanted) & capabilities.metric_names
     kinds = names | HISTORY_METRICS | {"unknown_metric"} if exact_names else names
     return Compared(check=Check.METRICS, against=against, kinds=kinds)
 
 
 def unreported_metrics(wanted: Iterable[str], capabilities: Capabilities) -> tuple[str, ...]:
-    """Name the wanted metrics that the engine says it does not report."""
+    """Name the wanted metrics that the engine declares as not reported."""
     names = capabilities.metric_names
     return () if names is None else tuple(name for name in wanted if name not in names)
 
@@ -74,7 +74,7 @@ def unreported_metrics(wanted: Iterable[str], capabilities: Capabilities) -> tup
 def row_difference(
     check: Check, against: str, wanted: tuple[Row, ...], found: tuple[Row, ...], schemas: tuple[Schema, Schema]
 ) -> tuple[Mismatch, ...]:
-    """Compare two multisets of rows, those of the change feed by their change type, too."""
+    """Compare two multisets of rows; rows of the change feed also by their change type."""
     # Two rows of the change feed are one changed row only if their change type is the same.
     tied = len(schemas[0].columns) - 1 if check is Check.CDF else None
     if len(schemas[0].columns) != len(schemas[1].columns):

@@ -1,4 +1,4 @@
-"""Compare an answer with what the author of a case says must come out."""
+"""Compare an answer with the expectation in a case."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _ERROR = Compared(check=Check.ERROR, against=EXPECT)
 def compare_expectation(
     expect: Expectation, result: Outcome | Rejection, *, capabilities: Capabilities, schema: Schema
 ) -> Comparison:
-    """Hold an engine against what the author of the case says.
+    """Compare an engine's answer with the expectation of the case's author.
 
     Args:
-        expect: the author's word; what it does not say is not checked.
+        expect: the author's expectation; observables that it omits are not checked.
         result: the engine's answer.
-        capabilities: what the engine can show.
+        capabilities: the observables that the engine shows.
         schema: types of the expected rows if ``expect`` names no schema: the target's.
     """
     if isinstance(result, Rejection):
@@ -100,7 +100,7 @@ def _expected_error(expect: Expectation, found: Rejection, capabilities: Capabil
     if expect.error is None:
         return Comparison(mismatches=(spurious_error(found, against=EXPECT),), compared=(_ERROR,))
     mismatches: list[Mismatch] = []
-    unsupported = () if capabilities.error_class else (Check.ERROR,)  # that it failed is all that can be said
+    unsupported = () if capabilities.error_class else (Check.ERROR,)  # only the failure itself can be checked
     if capabilities.error_class and not matches(expect.error, f"{found.error_class} {found.message}"):
         lines = (f"expect: /{expect.error}/", f"engine: {found.error_class}", f"  {one_line(found.message)}")
         mismatches.append(mismatch(Check.ERROR, EXPECT, "error_class", *lines))

@@ -1,7 +1,7 @@
-"""Compare the answer of a successful merge with what the reference says must come out.
+"""Compare the answer of a successful merge with the reference's prediction.
 
 Exact everywhere: multisets of typed rows, metrics within their bounds, change rows, the schema, whether a version was
-created, what the commit says of itself, the command's row and the path. What an engine cannot show is returned as an
+created, the commit's own entries, the command's row and the path. An observable that an engine cannot show is an
 unsupported check; it never counts as passed.
 """
 
@@ -86,9 +86,9 @@ def compare_in_part(
     """Hold a successful merge against a prediction of which some observables are no prediction.
 
     Args:
-        prediction: what must come out.
-        outcome: what the engine shows.
-        capabilities: what the engine can show.
+        prediction: the expected outcome.
+        outcome: the observables that the engine showed.
+        capabilities: the observables that the engine can show.
         left_out: the observables that are not compared, see ``reference.doubts``.
     """
     columns = {name.lower() for name in columns_of(left_out)}
@@ -103,7 +103,7 @@ def compare_in_part(
             rows=_without(columns, outcome.rows, outcome.schema),
             cdf=None if outcome.cdf is None else _without(columns, outcome.cdf, outcome.schema),
         )
-        if outcome.feed is Feed.NET:  # an update that stores what was there before is not told
+        if outcome.feed is Feed.NET:  # an update that changes no value leaves no trace
             capabilities = replace(capabilities, cdf=False)
     if ISOLATION_LEVEL in left_out and capabilities.commit_info is not None:
         capabilities = replace(capabilities, commit_info=capabilities.commit_info - {_LEVEL})

@@ -23,7 +23,7 @@ BREAKDOWNS = (CRASHED, TIMED_OUT, "INTERNAL:", "FATAL:")
 def compare_rejection(wanted: Rejection, found: Rejection, *, capabilities: Capabilities) -> Comparison:
     """Hold a failed merge against the reference's error: same class (P-4), table as before (P-30).
 
-    Where several values fail and no rule says which is met first, each of the prediction's classes is right.
+    Where several values fail and no rule orders them, each of the prediction's classes is right.
     """
     allowed = [wanted.error_class, *sorted(wanted.other_classes - {wanted.error_class})]
     mismatches: list[Mismatch] = []
@@ -68,7 +68,7 @@ def check_unchanged(found: Rejection, *, against: str) -> Comparison:
 
 
 def same_error_class(left: str, right: str) -> bool:
-    """Tell whether two error classes are the same. A class without a sub-class equals each of its sub-classes."""
+    """Return whether two error classes are the same. A class without a sub-class equals each of its sub-classes."""
     return left == right or left.startswith(right + ".") or right.startswith(left + ".")
 
 

@@ -1,1 +1,1 @@
-"""Laws about what a merge leaves in a Delta table's log, which need no reference."""
+"""Laws about the log of a Delta table after a merge, which need no reference."""

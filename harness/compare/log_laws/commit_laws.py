@@ -1,6 +1,6 @@
-"""Laws about what a merge leaves in a Delta table's log: nothing about the table changes but its schema (R-704).
+"""Laws about the log of a Delta table after a merge: nothing about the table changes but its schema (R-704).
 
-They need no reference: only what the log said before, what it says now, and the metrics.
+They need no reference: only the log before and after the merge, and the metrics.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TIME_PARTS = ("materializeSourceTimeMs", "scanTimeMs", "rewriteTimeMs")
 
 
 def broken_law(law: str, *lines: str, check: Check = Check.METRICS) -> Mismatch:
-    """Say that a law is broken."""
+    """Describe a broken law."""
     return Mismatch(check=check, against=AGAINST, kind=law, lines=tuple(fit(line) for line in lines))
 
 
@@ -53,7 +53,7 @@ def record_laws(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
     Args:
         target: the table before the merge.
         outcome: the table afterwards, and the metrics.
-        record: what the log says.
+        record: the log's record of the merge.
     """
     if record.num_commits > 1:
         text = f"{record.num_commits} versions were created, but a merge makes one commit or none"
@@ -66,13 +66,13 @@ def record_laws(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
 
 
 def broken_by_several(law: str, faults: Sequence[str], *, check: Check) -> Mismatch:
-    """Say that a law is broken in several places, of which a few are shown."""
+    """Describe a law broken in several places, of which a few are shown."""
     rest = [f"and {len(faults) - _MAX_SHOWN} more"] if len(faults) > _MAX_SHOWN else []
     return replace(broken_law(law, *faults[:_MAX_SHOWN], *rest, check=check), parts=tuple(faults))
 
 
 def _metrics_of_files(metrics: Mapping[str, int], record: CommitRecord) -> Iterator[Mismatch]:
-    """R-510: files and bytes in the metrics are those of the actions."""
+    """R-510: files and bytes in the metrics agree with the actions."""
     if not record.actions:
         return
     laws = {
@@ -108,7 +108,7 @@ def _flags(target: Target, record: CommitRecord) -> Iterator[Mismatch]:
 
 
 def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Iterator[Mismatch]:
-    """R-704: what the log says of the table stays, except the schema."""
+    """R-704: the log's metadata of the table stay, except the schema."""
     # Marks of identity columns are written with the rows, whether or not they move (R-226).
     new_schema = outcome.schema != target.schema or any(c.identity is not None for c in target.schema.columns)
     faults = [
@@ -126,7 +126,7 @@ def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
 
 
 def _mark_faults(outcome: Outcome, record: CommitRecord) -> Iterator[str]:
-    """R-226: only identity columns have marks, and the log's are those of the columns."""
+    """R-226: only identity columns have marks, and the log's marks agree with the columns."""
     marks = {
         f"{IDENTITY_MARK} of column {c.name}": str(c.identity.mark)
         for c in outcome.schema.columns

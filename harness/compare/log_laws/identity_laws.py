@@ -38,8 +38,8 @@ def settle_ids(prediction: Prediction, outcome: Outcome) -> SettledIds:
     and it matches no other row of the prediction. If several do, any of them will do: they are alike.
 
     Args:
-        prediction: what the reference predicts.
-        outcome: what the engine shows.
+        prediction: the reference's prediction.
+        outcome: the observables that the engine showed.
     """
     ids = prediction.generated_ids
     if ids is None or len(prediction.schema.columns) != len(outcome.schema.columns):
@@ -74,7 +74,7 @@ def _settled(prediction: Prediction, ids: GeneratedIds, found: Sequence[Row]) ->
 
 
 def identity_without(row: Row, left_out: Sequence[int], schema: Schema) -> Hashable:
-    """Say what a row is beside the values of some columns; two rows are alike there if it is equal."""
+    """Identify a row without the values of some columns; two rows are alike there if the results are equal."""
     bare = tuple(None if place in left_out else value for place, value in enumerate(row))
     return row_identity(bare, schema)
 
@@ -85,7 +85,7 @@ def _faults(
     """Judge one column's values, and where its mark is afterwards."""
     column = prediction.schema.columns[position]
     identity = column.identity
-    assert identity is not None, "only identity columns come here"  # noqa: S101 - tells mypy
+    assert identity is not None, "only identity columns come here"  # noqa: S101 - for mypy
     values = [row[position] for row in settled]
     yield from (f"{column.name}: {fault}" for fault in _value_faults(identity, values))
     kept = next((c.identity for c in outcome.schema.columns if c.name == column.name), None)
@@ -112,7 +112,7 @@ def _value_faults(identity: Identity, values: Sequence[Value]) -> Iterator[str]:
 
 
 def next_mark(identity: Identity, written: Sequence[Value]) -> int | None:
-    """Say where the mark is after values were written: at the furthest of them, or the next of the sequence."""
+    """Return the mark after values were written: at the furthest of them, or the next of the sequence."""
     values = [value for value in written if value is not None]
     if not values:
         return identity.mark
@@ -126,7 +126,7 @@ def next_mark(identity: Identity, written: Sequence[Value]) -> int | None:
 
 
 def _beyond(left: int, right: int, identity: Identity) -> bool:
-    """Tell whether a value comes after another one in the direction of the step."""
+    """Return whether a value comes after another one in the direction of the step."""
     return left > right if identity.step > 0 else left < right
 
 

@@ -15,7 +15,7 @@ _ID, _PHYSICAL_NAME = "delta.columnMapping.id", "delta.columnMapping.physicalNam
 
 
 def mapping_faults(record: CommitRecord) -> Iterator[str]:
-    """Say what is wrong with ids and names after a merge; that those of old columns stay is R-704."""
+    """List the faults of ids and names after a merge; that old columns keep theirs is R-704."""
     said = [definition.get(MAX_COLUMN_ID, "nothing") for definition in (record.definition_before, record.definition)]
     if not all(map(str.isdecimal, said)):
         if said[0] != said[1]:

@@ -27,7 +27,7 @@ _WITHOUT_IDS = TrackedFile(path="", base_row_id=None, commit_version=None, num_r
 
 
 def file_id_faults(merge: TrackedMerge) -> Iterator[str]:
-    """Say what is wrong with the ids of files and with the greatest id after a merge (R-724)."""
+    """List the faults of the files' ids and of the greatest id after a merge (R-724)."""
     before, after = merge.before, merge.after
     known = {file.path: file for file in before.files}
     marks = [_NONE if table.high_water_mark is None else table.high_water_mark for table in (before, after)]
@@ -58,12 +58,12 @@ def row_id_faults(
     new: Identity,
     changes: Mapping[str, Counter[Hashable]] | None,
 ) -> Iterator[str]:
-    """Say what is wrong with the ids and versions of rows after a merge into a table whose rows keep theirs (R-705).
+    """List the faults of the rows' ids and versions after a merge into a table whose rows keep theirs (R-705).
 
     Args:
         merge: the table before and after.
-        metrics: what the merge reports, as far as it does.
-        old: identifies values of a row before the merge, in the schema afterwards; None if that cannot be told.
+        metrics: the metrics that the merge reports; may be incomplete.
+        old: identifies values of a row before the merge, in the schema afterwards; None if that is impossible.
         new: identifies values of a row after the merge.
         changes: the rows of the change feed by their types; None if there is none, or it shows something else.
     """
@@ -157,7 +157,7 @@ def _inserted(rows: Iterable[TrackedRow], merge: TrackedMerge) -> Iterator[str]:
 def _stayed(
     pairs: Iterable[tuple[TrackedRow, TrackedRow]], version: int, *, old: Identity | None, new: Identity
 ) -> Iterator[str]:
-    """A row that was copied has its commit version; one that was updated has that of the merge."""
+    """A copied row keeps its commit version; an updated row has the merge's version."""
     for before, after in pairs:
         if after.commit_version not in (before.commit_version, version):
             yield f"row {after.row_id} has the commit version {after.commit_version}, but had {before.commit_version}"

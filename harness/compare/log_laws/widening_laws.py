@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from mergecheck.model.types.data_types import DataType, Field, Schema
 
 TYPE_CHANGES = "delta.typeChanges"
-"""The entry of a column's or field's metadata that says which types it had."""
+"""The metadata entry of a column or field that lists its former types."""
 
 
 def widening_faults(before: Schema, after: Schema, record: CommitRecord) -> Iterator[str]:
-    """Say what is wrong with the record of changed types.
+    """List the faults of the record of changed types.
 
     Args:
         before: the table's columns before the merge.
         after: those after it.
-        record: what the log says of them.
+        record: the log's record of them.
     """
     for path, old, new in _kept_fields(before.columns, after.columns, ""):
         name = f"{TYPE_CHANGES} of column {path}"
@@ -38,7 +38,7 @@ def widening_faults(before: Schema, after: Schema, record: CommitRecord) -> Iter
 
 
 def type_changes(old: DataType, new: DataType) -> list[dict[str, str]]:
-    """List what the log must say of a column or field whose type changed."""
+    """List the entries that the log must have of a column or field whose type changed."""
     return list(_changes(old, new, ()))
 
 

@@ -85,21 +85,21 @@ class Attempts:
         return time.monotonic() - self._started
 
     def is_spent(self, *, share: float = 1.0) -> bool:
-        """Tell whether a part of the limits is used up."""
+        """Return whether a part of the limits is used up."""
         return self.num_runs >= share * self._limits.max_runs or self.seconds >= share * self._limits.max_seconds
 
     @property
     def is_cut_short(self) -> bool:
-        """Tell whether a limit ended it before nothing smaller was left to try."""
+        """Return whether a limit ended it before nothing smaller was left to try."""
         return self.refused or self.is_spent()
 
     @property
     def is_drawing_spent(self) -> bool:
-        """Tell whether what is left of the limits is for the domain's own passes."""
+        """Return whether the rest of the limits is reserved for the domain's own passes."""
         return self.is_spent(share=self._limits.drawing_share)
 
     def reproduces(self, case: Case) -> bool:
-        """Tell whether a case shows the fingerprint; the smallest one so far is kept in ``best``."""
+        """Return whether a case shows the fingerprint; the smallest one so far is kept in ``best``."""
         digest = content_digest(case)
         if digest not in self._known:
             report = self._run(case)
@@ -153,7 +153,7 @@ def shrink(attempts: Attempts) -> CaseReport:
 
 
 def is_small(case: Case) -> bool:
-    """Tell whether a person takes a case in at a glance: no more than 2 + 2 rows and 2 clauses."""
+    """Return whether a person takes a case in at a glance: no more than 2 + 2 rows and 2 clauses."""
     return max(num_rows(case)) <= _FEW and len(cut_merge(case.sql).clauses) <= _FEW
 
 
@@ -229,7 +229,7 @@ def _source_query(attempts: Attempts) -> None:
 
 
 def _expressions(attempts: Attempts) -> None:
-    """Simplify one expression after the other; what is tried in one place does not depend on the others."""
+    """Simplify one expression after the other; the candidates in one place do not depend on the others."""
     number = 0
     while number < num_places(attempts.best.case) and not attempts.is_spent():
         if not any(attempts.accepts(candidate) for candidate in simpler_expressions(attempts.best.case, number)):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 RELATIONS: tuple[Relation, ...] = (*STATEMENT_RELATIONS, *TABLE_RELATIONS)
 UNPREDICTED = tuple(one for one in TABLE_RELATIONS if one.name.startswith(("P-15", "P-16", "P-17")))
-"""What is tried by default on a merge that nobody predicts. These are few, since each runs the merge again."""
+"""The relations tried by default on a merge without a prediction. These are few: each runs the merge again."""
 NOT_ASKED = "the reference was not asked (--oracle metamorphic)"
 
 
@@ -49,8 +49,8 @@ def check_relations(
     Args:
         case: what to run; its ``expect`` is not looked at.
         engine: the system under test.
-        relations: which ones to try; while a finding is shrunk, the one that it is about.
-        answer: what the engine has answered to this case already.
+        relations: which ones to try; while a finding is shrunk, only its own.
+        answer: the engine's answer to this case.
         limit: how long the engine may take for one merge.
 
     Returns:
@@ -112,7 +112,7 @@ def _judged(
 
 
 def _compared(case: Case, outcome: Outcome, applied: Sequence[Relation], engine: Engine) -> Iterator[Compared]:
-    """Say what the relations that were tried would have found, and the invariants."""
+    """List the checks of the relations that were tried, and of the invariants."""
     if engine.capabilities.rows:
         yield from laws_compared(outcome)
         yield from check_stored_rows(case, outcome).compared
@@ -126,7 +126,7 @@ def _compared(case: Case, outcome: Outcome, applied: Sequence[Relation], engine:
 
 
 def _facts(case: Case, outcome: Outcome) -> Facts:
-    """Tell what can be told of a case without evaluating it; which clauses apply is not known."""
+    """Collect the facts of a case that need no evaluation; which clauses apply is not known."""
     changed = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
     return Facts(
         path=outcome.path,

@@ -1,7 +1,7 @@
-"""What a metamorphic relation is, and what it may use: a case, the engine's answer, and further runs of the engine.
+"""A metamorphic relation and its inputs: a case, the engine's answer, and further runs of the engine.
 
-A relation needs no reference. It changes the case in a way of which it knows what becomes of the answer, runs the
-engine again, and compares. Outside its domain it says nothing; inside, a difference is a fault of the engine.
+A relation needs no reference. It changes the case in a way that has a known effect on the answer, runs the
+engine again, and compares. Outside its domain it does not apply; inside, a difference is a fault of the engine.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ ROW_METRICS = (
 
 
 class OutOfDomainError(Exception):
-    """The relation says nothing of this case."""
+    """The relation does not apply to this case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One case, what the engine made of it, and the means to ask on.
+    """One case, the engine's answer to it, and the means to run further cases.
 
     Attributes:
         outcome: the engine's answer to the case.
@@ -145,7 +145,7 @@ class Trial:
         return tuple(metric_mismatches(bounds, found.metrics, against=self.name, exact_names=False))
 
     def mismatch(self, check: Check, lines: Sequence[str]) -> Mismatch:
-        """Say that the relation does not hold."""
+        """Report that the relation does not hold."""
         return Mismatch(check=check, against=self.name, kind="relation", lines=tuple(lines))
 
 
@@ -164,7 +164,7 @@ class Relation:
     Attributes:
         name: short; begins with the number of a property if the relation tests one.
         sentence: what must hold. domain: for which cases, in words.
-        holds: gives the differences; raises ``OutOfDomainError`` for cases that it says nothing of.
+        holds: returns the differences; raises ``OutOfDomainError`` for cases outside the domain.
     """
 
     name: str

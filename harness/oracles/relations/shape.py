@@ -1,4 +1,4 @@
-"""What the text of a statement tells about its clauses: enough to say whether a relation applies."""
+"""The clauses of a statement as read from its text: enough to decide whether a relation applies."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ def kinds(text: MergeText) -> frozenset[str]:
 
 
 def is_insert_only(text: MergeText) -> bool:
-    """Tell whether the statement has insert clauses and no others (R-006)."""
+    """Return whether the statement has insert clauses and no others (R-006)."""
     return kinds(text) == {"NOT MATCHED"}
 
 
 def is_sole_unconditional_delete(text: MergeText) -> bool:
-    """Tell whether the matched clauses are one DELETE without condition (R-006)."""
+    """Return whether the matched clauses are one DELETE without condition (R-006)."""
     matched = [clause for clause in text.clauses if kind_of(clause) == "MATCHED"]
     return len(matched) == 1 and action_of(matched[0]) == "DELETE" and matched[0].condition is None
 
 
 def is_star(clause: ClauseText) -> bool:
-    """Tell whether a clause is ``UPDATE SET *``, ``UPDATE *`` or ``INSERT *``."""
+    """Return whether a clause is ``UPDATE SET *``, ``UPDATE *`` or ``INSERT *``."""
     return clause.action.split()[-1:] == ["*"] or clause.action.upper().replace(" ", "") in {"UPDATESET*", "INSERT*"}
 
 
 def names_source_table(sql: str) -> bool:
-    """Tell whether the source of a statement is a name, and no query."""
+    """Return whether the source of a statement is a name, and no query."""
     return "USING (" not in sql.upper()
 
 
 def is_repeatable(case: Case) -> bool:
-    """Tell whether a merge that runs again, on the same rows in another order, must give the same.
+    """Return whether a merge that runs again, on the same rows in another order, must give the same.
 
     Expressions that the reference does not know may be anything, so that their words decide.
     """
@@ -82,7 +82,7 @@ def is_repeatable(case: Case) -> bool:
 
 
 def has_random_values(sql: str) -> bool:
-    """Tell whether the statement calls a function that gives another value each time or at another time."""
+    """Return whether the statement calls a function that gives another value each time or at another time."""
     return not _RANDOM.isdisjoint(words_of(sql))
 
 

@@ -148,7 +148,7 @@ def _without_source_rows(trial: Trial) -> tuple[Mismatch, ...]:
 
 
 def _twice(trial: Trial) -> tuple[Mismatch, ...]:
-    """Run the same upsert again: it finds what it has left, and changes nothing (P-23)."""
+    """Run the same upsert again: it finds the rows that it has left, and changes nothing (P-23)."""
     upsert, given = _keyed(trial, "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
     first = trial.outcome_of(upsert)
     again = trial.outcome_of(_with_target(upsert, files=_in_one_file(first.rows)))
@@ -194,13 +194,13 @@ def _in_one_file(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
 
 
 def holds_empty_text(case: Case) -> bool:
-    """Tell whether an empty text stands in a cell or in the statement."""
+    """Return whether an empty text stands in a cell or in the statement."""
     source = () if case.source is None else case.source.rows
     return "''" in case.sql or any("" in row for row in (*case.target.rows, *source))
 
 
 def _fills_copied_structs(trial: Trial) -> bool:
-    """Tell whether copied NULL structs get new fields (R-244): then the files decide what becomes of a row."""
+    """Return whether copied NULL structs get new fields (R-244): then the files decide the result for a row."""
     old, new = trial.case.target.schema.columns, trial.outcome.schema.columns
     evolves = any(before.type != after.type for before, after in zip(old, new, strict=False))
     return evolves and trial.case.conf.get(PRESERVE_NULL_STRUCTS, "true").lower() == "false"

@@ -1,4 +1,4 @@
-"""The rules of the specification, and which of them a case reached: the measure of what a run has tested."""
+"""The rules of the specification, and which of them a case reached: the measure of a run's tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reached_rules(case: Case, reference: Reference, facts: Facts) -> frozenset[s
     """Name the rules that a case reached; none if it is unsupported, or if the answer has no trace.
 
     Args:
-        case: what was evaluated.
+        case: the evaluated case.
         reference: the reference's answer and how it came to it.
         facts: the facts of the case; its rules are not read.
     """

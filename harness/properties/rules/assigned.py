@@ -39,7 +39,7 @@ def nested(e: Evidence) -> Iterator[tuple[Assigned, AppliedClause]]:
 
 
 def null_on_the_way(e: Evidence) -> bool:
-    """Tell whether a nested assignment led through a NULL struct (R-213)."""
+    """Return whether a nested assignment led through a NULL struct (R-213)."""
     return any(
         candidate.rid is not None and _leads_through_null(e, assigned.path, candidate.rid)
         for assigned, applied in nested(e)
@@ -48,7 +48,7 @@ def null_on_the_way(e: Evidence) -> bool:
 
 
 def _leads_through_null(e: Evidence, path: tuple[str, ...], rid: int) -> bool:
-    """Tell whether a struct on the way to a field is NULL in a row of the target."""
+    """Return whether a struct on the way to a field is NULL in a row of the target."""
     if e.merge is None or e.effects is None:
         return False
     value, fields = e.effects.old[rid], e.merge.final_schema.columns
@@ -62,7 +62,7 @@ def _leads_through_null(e: Evidence, path: tuple[str, ...], rid: int) -> bool:
 
 
 def several_fields(e: Evidence) -> bool:
-    """Tell whether one UPDATE assigned several fields of one column (R-215)."""
+    """Return whether one UPDATE assigned several fields of one column (R-215)."""
     for applied in e.applied_clauses(Action.UPDATE):
         columns = [a.path[0].lower() for a in applied.clause.assigned if len(a.path) > 1]
         if len(set(columns)) < len(columns):
@@ -71,7 +71,7 @@ def several_fields(e: Evidence) -> bool:
 
 
 def _wanted(e: Evidence, assigned: Assigned) -> DataType | None:
-    """Give the final type of what is assigned; None where it has no place (R-220)."""
+    """Return the final type of the assigned target; None where it has no place (R-220)."""
     fields: tuple[Field, ...] = () if e.merge is None else e.merge.final_schema.columns
     found: DataType | None = None
     for part in assigned.path:
@@ -116,18 +116,18 @@ def _structs(e: Evidence) -> Iterator[tuple[StructType, StructType]]:
 
 
 def by_name(e: Evidence) -> bool:
-    """Tell whether a struct was assigned whose fields have another order, case or number (R-242)."""
+    """Return whether a struct was assigned whose fields have another order, case or number (R-242)."""
     return any([f.name for f in given.fields] != [f.name for f in wanted.fields] for given, wanted in _structs(e))
 
 
 def other_fields(e: Evidence) -> bool:
-    """Tell whether a struct was assigned that lacks fields, or was refused for its fields (R-243)."""
+    """Return whether a struct was assigned that lacks fields, or was refused for its fields (R-243)."""
     rejected = e.rejected("DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION")
     return rejected or any(has_target_only_fields(given, wanted) for given, wanted in _structs(e))
 
 
 def null_struct(e: Evidence, *, same: bool) -> bool:
-    """Tell whether a NULL struct was assigned, of the column's own type or of another one (R-244, R-245)."""
+    """Return whether a NULL struct was assigned, of the column's own type or of another one (R-244, R-245)."""
     if e.effects is None or not (same or e.evolution):
         return False
     for applied in e.applied:
@@ -140,29 +140,29 @@ def null_struct(e: Evidence, *, same: bool) -> bool:
 
 
 def array_function(e: Evidence) -> bool:
-    """Tell whether a value is directly a call of an array function (R-246)."""
+    """Return whether a value is directly a call of an array function (R-246)."""
     called = (assigned.value.call for clause in e.resolved() for assigned in clause.assigned)
     return e.prediction is not None and any(call is not None for call in called)
 
 
 def casts(e: Evidence) -> bool:
-    """Tell whether a value was cast to its column (R-250)."""
+    """Return whether a value was cast to its column (R-250)."""
     return any(given != wanted and not same_type(given, wanted) for given, wanted in _pairs(e))
 
 
 def casts_keys(e: Evidence) -> bool:
-    """Tell whether the keys of a map were cast to those of its column (R-256)."""
+    """Return whether the keys of a map were cast to the column's key type (R-256)."""
     maps = ((a, b) for a, b in _pairs(e) if isinstance(a, MapType) and isinstance(b, MapType))
     return any(not same_type(a.key, b.key) for a, b in maps)
 
 
 def has_failing_constant(e: Evidence) -> bool:
-    """Tell whether a merge fails that has a constant which may fail (R-257)."""
+    """Return whether a merge fails that has a constant which may fail (R-257)."""
     return e.prediction is None and any(constant.partial for clause in e.resolved() for constant in clause.constants)
 
 
 def rounds(e: Evidence) -> bool:
-    """Tell whether a cast may have rounded or cut something off (R-253)."""
+    """Return whether a cast may have rounded or cut something off (R-253)."""
     for given, wanted in _pairs(e):
         fraction = given in (FLOAT, DOUBLE) or isinstance(given, DecimalType)
         smaller = isinstance(given, DecimalType) and isinstance(wanted, DecimalType) and wanted.scale < given.scale
@@ -174,7 +174,7 @@ def rounds(e: Evidence) -> bool:
 
 
 def lazy(e: Evidence) -> bool:
-    """Look for a value that could fail, in a clause beside which another one of its kind applies to some row."""
+    """Look for a clause with a value that could fail, while another clause of its kind applies to some row."""
     for applied in e.applied:
         clause = applied.clause
         others = any(unit.applied not in (None, applied.index) for unit in e.candidates(clause.kind))

@@ -1,4 +1,4 @@
-"""What is known of one evaluated case, from which the rules that it reached are read off."""
+"""The known facts of one evaluated case, from which the reached rules are derived."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rule:
 
     Attributes:
         number: as the specification gives it, ``R-213``.
-        reached: tells whether a case reached it; None where no case can.
+        reached: returns whether a case reached it; None where no case can.
         out_of_reach: why no case can reach it; None where one can.
     """
 
@@ -97,7 +97,7 @@ class Evidence:
 
     @property
     def effects(self) -> Effects | None:
-        """What the merge does to rows; None if it must fail."""
+        """The result of the merge for the rows; None if it must fail."""
         return None if self.prediction is None else self.reference.trace.effects
 
     @property
@@ -106,7 +106,7 @@ class Evidence:
         return self.reference.answer if isinstance(self.reference.answer, Prediction) else None
 
     def rejected(self, *error_classes: str) -> bool:
-        """Tell whether the merge must fail with one of the classes; none given means any."""
+        """Return whether the merge must fail with any of the classes; none given means any."""
         answer = self.reference.answer
         if not isinstance(answer, Rejection):
             return False
@@ -180,7 +180,7 @@ class Evidence:
 
 
 def evidence_of(case: Case, reference: Reference, facts: Facts) -> Evidence:
-    """Gather what is known of a case after its evaluation."""
+    """Collect the evidence of a case after its evaluation."""
     merge, effects = reference.trace.merge, reference.trace.effects
     applied: list[AppliedClause] = []
     if merge is not None and effects is not None and isinstance(reference.answer, Prediction):
@@ -192,7 +192,7 @@ def evidence_of(case: Case, reference: Reference, facts: Facts) -> Evidence:
 
 
 def comparable(value: Value) -> Hashable:
-    """Make a value equal to those that SQL does not tell from it: NaN is NaN, zeros are equal (R-801, R-802)."""
+    """Make a value equal to those that are the same in SQL: NaN is NaN, zeros are equal (R-801, R-802)."""
     if isinstance(value, tuple):
         return tuple(comparable(part) for part in value)
     return "NaN" if isinstance(value, float) and math.isnan(value) else value

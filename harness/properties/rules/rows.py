@@ -1,4 +1,4 @@
-"""Part 3: which clause fires on which row, and what it does."""
+"""Part 3: which clause fires on which row, and its effect."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def _updates_key(e: Evidence) -> bool:
 
 
 def same_images(e: Evidence) -> bool:
-    """Tell whether an UPDATE gave a row the values that it had (R-310, R-612)."""
+    """Return whether an UPDATE gave a row the values that it had (R-310, R-612)."""
     return any(comparable(old) == comparable(new) for old, new in _images(e))
 
 
 def moves_between_partitions(e: Evidence) -> bool:
-    """Tell whether an UPDATE changed a partition value (R-311, R-613)."""
+    """Return whether an UPDATE changed a partition value (R-311, R-613)."""
     indexes = partition_indexes(e.case.target)
     return any(comparable(old[index]) != comparable(new[index]) for old, new in _images(e) for index in indexes)
 
@@ -77,7 +77,7 @@ def _unseen_by_its_clause(e: Evidence) -> bool:
 
 
 def multi_matched_delete(e: Evidence) -> bool:
-    """Tell whether several matches are allowed because all they do is delete (R-320, R-530)."""
+    """Return whether several matches are allowed because all they do is delete (R-320, R-530)."""
     return e.prediction is not None and e.facts.multi_matched and e.path is not MergePath.A
 
 

@@ -74,7 +74,7 @@ def _has_null_struct(e: Evidence) -> bool:
 
 
 def _compares(e: Evidence, *wanted: DataType) -> bool:
-    """Look for a condition that uses a column of one of the types."""
+    """Look for a condition that uses a column with any of the types."""
     names = {column.name.lower() for column in e.case.target.schema.columns if column.type in wanted}
     used = {column.name.lower() for condition in e.conditions() for column in condition.find_all(exp.Column)}
     return _succeeds(e) and bool(names & used)

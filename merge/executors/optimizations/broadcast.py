@@ -64,7 +64,7 @@ class BroadcastJoins:
 def may_broadcast(
     conf: MergeConf, merge: ResolvedMerge, source: PreparedSource, files: Sequence[DataFile], columns: Iterable[int]
 ) -> bool:
-    """Tell whether sending some columns of the source to every task is cheap, and the files are worth it."""
+    """Return whether sending some columns of the source to every task is cheap, and the files are worth it."""
     fields = merge.source_schema.fields
     return (
         conf.broadcast_source

@@ -51,7 +51,7 @@ LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
 
 
 def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
-    """Tell whether the touched files can be rewritten in this way, with the same result and the same errors.
+    """Return whether the touched files can be rewritten in this way, with the same result and the same errors.
 
     A NOT MATCHED BY SOURCE clause changes rows without a match, so all rows are joined, with a broadcast source. A
     condition that can fail, and a CHECK, must be evaluated on all rows (R-312, R-740). Copied and changed rows of a
@@ -72,13 +72,13 @@ def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
 
 
 def _broadcasts_source(run: MergeRun, files: Sequence[DataFile]) -> bool:
-    """Tell whether every row of the files can be joined without a shuffle, and the source be scanned once more."""
+    """Return whether every row of the files can be joined without a shuffle, and the source be scanned once more."""
     columns = referenced_source_columns(run.merge)
     return run.source.is_stable and may_broadcast(run.conf, run.merge, run.source, files, columns)
 
 
 def _is_flat(merge: ResolvedMerge) -> bool:
-    """Tell whether all columns are atomic, and those that the table has keep their types."""
+    """Return whether all columns are atomic, and those that the table has keep their types."""
     old, new = merge.target_schema.fields, merge.final_schema.fields
     return all(isinstance(field.dataType, t.AtomicType) for field in new) and all(
         (before.name, before.dataType) == (after.name, after.dataType) for before, after in zip(old, new, strict=False)

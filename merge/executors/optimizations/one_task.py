@@ -63,17 +63,17 @@ class OneTaskJoins:
 
 
 def shuffles_to_one_task(spark: SparkSession) -> bool:
-    """Tell whether the session sends every shuffle to one task."""
+    """Return whether the session sends every shuffle to one task."""
     return shuffle_partitions(spark) == 1
 
 
 def has_few_rows(source: PreparedSource) -> bool:
-    """Tell whether the source is known to have few rows."""
+    """Return whether the source is known to have few rows."""
     return source.num_rows is not None and source.num_rows <= SMALL_SOURCE_ROWS
 
 
 def fit_in_one_task(files: Sequence[DataFile], split_bytes: int) -> bool:
-    """Tell whether one task reads all of the files, as Spark would distribute them."""
+    """Return whether one task reads all of the files, as Spark would distribute them."""
     return sum(file.size + OPEN_COST_BYTES for file in files) <= split_bytes
 
 

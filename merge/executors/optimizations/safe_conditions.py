@@ -31,14 +31,14 @@ def column_types(merge: ResolvedMerge) -> dict[str, t.DataType]:
 
 
 def conditions_cannot_fail(merge: ResolvedMerge) -> bool:
-    """Tell whether neither ON nor the condition of any clause can raise an error on any row."""
+    """Return whether neither ON nor the condition of any clause can raise an error on any row."""
     types = column_types(merge)
     conditions = [merge.condition, *(clause.condition for clause in merge.clauses if clause.condition is not None)]
     return all(cannot_fail(condition, types) for condition in conditions)
 
 
 def cannot_fail(condition: ResolvedExpression, types: Mapping[str, t.DataType]) -> bool:
-    """Tell whether a condition can raise an error on no row: comparisons of columns and constants of one kind."""
+    """Return whether a condition can raise an error on no row: comparisons of columns and constants of one kind."""
     return _is_safe(condition.tree, types)
 
 

@@ -43,7 +43,7 @@ _logger = logging.getLogger(__name__)
 
 
 def uses_single_scan(run: MergeRun) -> bool:
-    """Tell whether one task can do the whole merge at once."""
+    """Return whether one task can do the whole merge at once."""
     files, num_bytes = run.candidates, sum(file.size for file in run.candidates)
     return (
         bool(files)

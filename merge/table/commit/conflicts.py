@@ -76,7 +76,7 @@ def _conflicts(read: ReadSet, actions: tuple[Action, ...]) -> Iterable[tuple[Con
 
 
 def _was_read(read: ReadSet, add: Mapping[str, Any]) -> bool:
-    """Tell whether an added file falls in the read predicate; only partition values distinguish appends."""
+    """Return whether an added file falls in the read predicate; only partition values distinguish appends."""
     values = add.get("partitionValues") or {}
     snapshot = read.snapshot
     stored = [snapshot.stored_schema.fields[position] for position in snapshot.partition_positions]

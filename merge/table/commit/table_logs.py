@@ -26,10 +26,10 @@ class CommitLog(Protocol):
     """The commits of one table; ``LogStore`` says what each method does and raises."""
 
     def is_there(self) -> bool:
-        """Tell whether the table still has a log."""
+        """Return whether the table still has a log."""
 
     def try_create(self, version: int, actions: Sequence[Action]) -> bool:
-        """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written."""
+        """Write a version unless it exists: all of it at once, or nothing. Returns whether it was written."""
 
     def read(self, version: int) -> tuple[Action, ...]:
         """Read the actions of a version."""

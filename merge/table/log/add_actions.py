@@ -46,7 +46,7 @@ class LogState:
     """What a log says at one version.
 
     Attributes:
-        adds: the ``add`` actions of the live files, by their paths as the log spells them.
+        adds: the ``add`` actions of the live files, by their paths as the log writes them.
         domains: the configurations of the metadata domains, by their names.
     """
 
@@ -57,7 +57,7 @@ class LogState:
 def read_add_actions(
     location: str, access: StoreAccess | None, version: int, wanted: Callable[[Action], bool]
 ) -> dict[str, Action]:
-    """Read the ``add`` actions of the live files that are wanted, by their paths as the log spells them.
+    """Read the ``add`` actions of the live files that are wanted, by their paths as the log writes them.
 
     Args:
         location: the table.

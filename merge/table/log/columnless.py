@@ -27,7 +27,7 @@ class ColumnlessTable:
 
 
 def is_columnless(error: Exception) -> bool:
-    """Tell whether deltalake failed because there are no columns."""
+    """Return whether deltalake failed because there are no columns."""
     return "empty schema" in str(error)
 
 

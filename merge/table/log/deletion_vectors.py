@@ -74,7 +74,7 @@ class DeletionVector:
 
     @property
     def path(self) -> str | None:
-        """The path of its file as the log spells paths, relative to the table unless absolute; None if it is inline."""
+        """The path of its file as the log writes paths, relative to the table unless absolute; None if it is inline."""
         if self.storage == RELATIVE:
             prefix, encoded = self.path_or_inline[:-_UUID_LENGTH], self.path_or_inline[-_UUID_LENGTH:]
             name = vector_file(uuid.UUID(bytes=decoded(encoded)))
@@ -164,7 +164,7 @@ def file_rows(content: bytes, vector: DeletionVector) -> BitMap64:
 
 
 def paths_of_vectors(actions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Give the paths, as the log spells them, of the files of vectors that ``add`` actions name."""
+    """Give the paths, as the log writes them, of the files of vectors that ``add`` actions name."""
     for action in actions:
         said = action.get("add", {}).get("deletionVector")
         path = None if said is None else DeletionVector.of_action(said).path

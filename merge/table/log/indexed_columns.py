@@ -21,7 +21,7 @@ class IndexedColumns:
     names: tuple[tuple[str, ...], ...] | None = None
 
     def holds(self, position: int, path: tuple[str, ...]) -> bool:
-        """Tell whether a leaf has statistics, by its position among all leaves and its path."""
+        """Return whether a leaf has statistics, by its position among all leaves and its path."""
         if self.names is None:
             return self.number < 0 or position < self.number
         folded = tuple(name.lower() for name in path)

@@ -41,7 +41,7 @@ class Protocol:
         return self.reader_features | self.writer_features
 
     def lacks_timestamp_ntz(self, schema: t.StructType) -> bool:
-        """Tell whether a schema has a TIMESTAMP_NTZ somewhere, and the table not the feature for it (R-704)."""
+        """Return whether a schema has a TIMESTAMP_NTZ somewhere, and the table not the feature for it (R-704)."""
         return TIMESTAMP_NTZ_FEATURE not in self.features and any(
             isinstance(part.type, t.TimestampNTZType) for part in parts_of(schema)
         )

@@ -81,7 +81,7 @@ def skip_files(snapshot: Snapshot, predicate: exp.Expr) -> tuple[DataFile, ...]:
 
 
 def file_may_match(snapshot: Snapshot, file: DataFile, predicate: exp.Expr) -> bool:
-    """Tell whether a file may contain a row for which the predicate is TRUE."""
+    """Return whether a file may contain a row for which the predicate is TRUE."""
     evaluator = _Evaluator(file=file, fields=_fields(snapshot), partition_columns=snapshot.partition_columns)
     return Truth.TRUE in evaluator.truths(predicate)
 

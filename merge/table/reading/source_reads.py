@@ -39,7 +39,7 @@ def read_traceably(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
 
 
 def reads_table(frame: DataFrame, snapshot: Snapshot) -> bool:
-    """Tell whether a relation reads data files of a table, or was read from it while it had none.
+    """Return whether a relation reads data files of a table, or was read from it while it had none.
 
     The optimised plan of the relation names the files, but not those of subqueries inside expressions. Rows that were
     collected or checkpointed before count as read by the caller, not by the relation.

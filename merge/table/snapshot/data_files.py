@@ -29,7 +29,7 @@ class DataFile:
     """One live data file, with the typed value of each partition column.
 
     Attributes:
-        path: as the log spells it, percent-encoded, relative to the table unless absolute.
+        path: as the log writes it, percent-encoded, relative to the table unless absolute.
         location: the absolute path on disk or the URI in a store, decoded.
         size: bytes.
         vector: which of its rows are deleted; None for none.

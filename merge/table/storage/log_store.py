@@ -55,7 +55,7 @@ class LogStore:
         return frozenset(unquote(a[kind]["path"]) for a in later for kind in ("add", "cdc") if kind in a)
 
     def try_create(self, version: int, actions: Sequence[Action]) -> bool:
-        """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written.
+        """Write a version unless it exists: all of it at once, or nothing. Returns whether it was written.
 
         Raises:
             UncertainCommitError: a store failed, and may have written it, or may do so yet.
@@ -81,7 +81,7 @@ class LogStore:
         return True
 
     def is_there(self) -> bool:
-        """Tell whether the table still has a log."""
+        """Return whether the table still has a log."""
         with store_errors(self._location):
             return any(len(batch) > 0 for batch in obstore.list(self._client, "_delta_log", chunk_size=1))
 

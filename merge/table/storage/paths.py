@@ -22,7 +22,7 @@ _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<bucket>[^/]*)(?P<k
 
 
 def is_in_store(location: str) -> bool:
-    """Tell whether a location is one of an object store."""
+    """Return whether a location is one of an object store."""
     return "://" in location
 
 

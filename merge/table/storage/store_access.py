@@ -119,7 +119,7 @@ def _known(credentials: Mapping[str, str | None]) -> tuple[tuple[str, str], ...]
 
 
 def _is_address(endpoint: str) -> bool:
-    """Tell whether the host is an IP address, which cannot begin with a bucket."""
+    """Return whether the host is an IP address, which cannot begin with a bucket."""
     try:
         ipaddress.ip_address(urlsplit(endpoint).hostname or "")
     except ValueError:

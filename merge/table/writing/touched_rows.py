@@ -49,7 +49,7 @@ def write_touched_files(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> I
 def _is_ambiguous(
     action: pa.ChunkedArray, file: pa.ChunkedArray, position: pa.ChunkedArray, is_matched: pa.ChunkedArray
 ) -> bool:
-    """Tell whether a target row is in several pairs; the second row of an update is not another pair."""
+    """Return whether a target row is in several pairs; the second row of an update is not another pair."""
     is_pair = pc.and_(is_matched, pc.not_equal(action, int(RowAction.UPDATE_PREIMAGE)))
     pairs = pa.table({"file": file, "position": position}).filter(is_pair)
     rows = pairs.group_by(["file", "position"]).aggregate([])

@@ -77,7 +77,7 @@ class Aligner:
 
     def _call(self, call: ArrayCall, wanted: DataType) -> Typed:
         """Cast the operands of an array function, and evaluate it then (R-246)."""
-        assert isinstance(wanted, ArrayType), "the caller has looked"  # noqa: S101 - tells mypy
+        assert isinstance(wanted, ArrayType), "the caller has looked"  # noqa: S101 - for mypy
         operands = tuple(
             self.align(operand, wanted if isinstance(operand.type, ArrayType) else wanted.element)
             for operand in call.operands
@@ -221,7 +221,7 @@ def has_target_only_fields(given: StructType, wanted: StructType) -> bool:
 
 
 def _narrows(given: DataType, wanted: DataType) -> bool:
-    """Tell whether a field may be NULL in the first of two otherwise equal types, and not in the second."""
+    """Return whether a field may be NULL in the first of two otherwise equal types, and not in the second."""
     if isinstance(given, StructType) and isinstance(wanted, StructType):
         pairs = zip(given.fields, wanted.fields, strict=True)
         return any((a.nullable and not b.nullable) or _narrows(a.type, b.type) for a, b in pairs)
@@ -233,7 +233,7 @@ def _narrows(given: DataType, wanted: DataType) -> bool:
 
 
 def same_type(left: DataType, right: DataType) -> bool:
-    """Tell whether two types are equal but for the case of field names and nullability (R-245)."""
+    """Return whether two types are equal but for the case of field names and nullability (R-245)."""
     if isinstance(left, StructType) and isinstance(right, StructType):
         return len(left.fields) == len(right.fields) and all(
             a.name.lower() == b.name.lower() and same_type(a.type, b.type)

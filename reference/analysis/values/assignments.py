@@ -26,7 +26,7 @@ class Left:
 
     Attributes:
         path: the column, then fields; existing names are spelled as in the schema that has them.
-        written: the column as the statement spells it (R-225).
+        written: the column as the statement writes it (R-225).
         value: what is assigned to it; None in a star.
     """
 

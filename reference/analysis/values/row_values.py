@@ -102,7 +102,7 @@ class RowValues:
         for path, one in assigned:
             if not path:
                 return self.aligner.align(one.value, data_type, old=sql if one.preserves else None).sql
-        assert isinstance(data_type, StructType), "paths were checked against the schema"  # noqa: S101 - tells mypy
+        assert isinstance(data_type, StructType), "paths were checked against the schema"  # noqa: S101 - for mypy
         fields = []
         for inner in data_type.fields:
             here = [(path[1:], one) for path, one in assigned if self._same(path[0], inner.name)]

@@ -1,8 +1,8 @@
 """Candidates for a statement whose expressions read as a person would write them.
 
 ON becomes an equality of two columns, or a constant. A clause's condition becomes a comparison of one column, or a
-constant. An assigned value becomes a literal or a column. What is that plain already is left alone, so that the passes
-come to an end. Every candidate has fewer tokens than what it replaces.
+constant. An assigned value becomes a literal or a column. Expressions that are already this plain stay, so that the
+passes end. Every candidate has fewer tokens than the expression that it replaces.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NO_VALUES = (exp.DataType, exp.Identifier, exp.Var, exp.Interval, exp.If)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Side:
-    """One of the two tables: the name that qualifies its columns, and the columns."""
+    """A table: the name that qualifies its columns, and the columns."""
 
     qualifier: str
     schema: Schema
@@ -116,7 +116,7 @@ def _parsed(text: str) -> exp.Expr | None:
 
 
 def _is_plain(tree: exp.Expr, kind: PlaceKind) -> bool:
-    """Tell whether nobody would write the expression more plainly."""
+    """Return whether the expression has no plainer form."""
     if kind is PlaceKind.VALUE or isinstance(tree, _LEAVES):
         return isinstance(tree, _LEAVES)
     if kind is PlaceKind.ON:
@@ -170,7 +170,7 @@ def _plain_values(place: Place, target: _Side, source: _Side) -> Iterator[str]:
 
 
 def _literal(data_type: DataType, *, first: bool = False) -> str | None:
-    """Return a literal of a type, the lower one of two if ``first``; None if the type has none that is short."""
+    """Return a literal of a type, the lower of two if ``first``; None if the type has no short one."""
     if data_type == STRING:
         return "'a'" if first else "'b'"
     if data_type == BOOLEAN:

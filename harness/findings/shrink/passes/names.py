@@ -102,7 +102,7 @@ def _renamed(case: Case, names: Mapping[str, str]) -> Case:
     source = case.source
     if source is not None:
         source = replace(source, schema=_with_names(source.schema, names, lower))
-    # A name before a dot is that of a table if it is among these: an alias may be called what a column is called.
+    # A name before a dot is a table's if it is among these: an alias may have the name of a column.
     kept = dict.fromkeys(_aliases(case))
     return replace(case, target=target, source=source, sql=renamed_in(case.sql, lower, qualifiers=kept))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PlaceKind(Enum):
-    """What an expression is for."""
+    """The role of an expression in the statement."""
 
     ON = "on"
     CONDITION = "condition"

@@ -21,7 +21,7 @@ _USING_TARGET = re.compile(r"\bUSING\s+`?target`?(?![\w`])", re.IGNORECASE)
 
 
 def without_query(case: Case, relation: SourceRelation | None) -> Iterator[Case]:
-    """Yield the case whose source table holds what the source query gives, or what the target holds if that is merged.
+    """Yield the case whose source table holds the source query's rows, or the target's if the target is the source.
 
     Args:
         case: the case.

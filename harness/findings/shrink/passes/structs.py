@@ -59,6 +59,6 @@ def _inside(cell: Value) -> Value:
 
 
 def _is_lone(column: Field) -> bool:
-    """Tell whether a column is a struct of one field, with no value of its own that would say otherwise."""
+    """Return whether a column is a struct of one field, with no value that contradicts this."""
     is_plain = column.default is None and column.generated is None
     return is_plain and isinstance(column.type, StructType) and len(column.type.fields) == 1

@@ -114,7 +114,7 @@ def _smaller_inserts(action: str) -> Iterator[str]:
 
 
 def _plainer_actions(action: str) -> Iterator[str]:
-    """Yield an action that says less: DELETE for an update, a star for a list, columns without their table."""
+    """Yield a simpler action: DELETE for an update, a star for a list, columns without their table."""
     items = assignments(action)
     if items or action == f"{UPDATE} *":
         yield "DELETE"

@@ -27,7 +27,7 @@ class _Places:
 
 
 def plainer_types(case: Case) -> Iterator[Case]:
-    """Yield cases with INT for other types: of all columns, those of one type, those of one name, one column alone.
+    """Yield cases with INT for other types: of all columns, all of one type, all of one name, of one column alone.
 
     Columns that change together share one numbering. Defaults, generation expressions and literals stay as they are;
     if they do not fit, the case no longer shows its finding, and is not taken.
@@ -92,7 +92,7 @@ def _is_integer(cell: Value) -> bool:
 
 
 def _key(cell: Value) -> str:
-    """Tell values apart as SQL does: zeros of both signs are one number, NaN equals itself (R-801)."""
+    """Distinguish values as SQL does: zeros of both signs are one number, NaN equals itself (R-801)."""
     return repr(abs(cell) if cell == 0 else cell)
 
 

@@ -53,7 +53,7 @@ def _simpler_rows(rows: tuple[Row, ...], schema: Schema) -> Iterator[tuple[Row, 
 
 
 def _simpler_inside(value: Value, data_type: StructType | ArrayType | MapType) -> Iterator[Value]:
-    """Yield a nested value with one member simpler; an array and a map also without one of theirs."""
+    """Yield a nested value with one member simpler; an array and a map also with one member less."""
     if isinstance(data_type, StructType):
         yield from _simpler_members(value, [field.type for field in data_type.fields])
         return
