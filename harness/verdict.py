@@ -201,7 +201,7 @@ class Compared:
     kinds: frozenset[str] | None = None
 
     def shows(self, mismatch: Mismatch) -> bool:
-        """Tell whether this comparison would have found a difference, if it were there."""
+        """Return whether this comparison would have found a difference, if it were there."""
         is_same = (self.check, self.against) == (mismatch.check, mismatch.against)
         return is_same and (self.kinds is None or mismatch.kind in self.kinds)
 

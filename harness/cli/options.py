@@ -234,7 +234,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _on_command_line(*names: str) -> bool:
-    """Tell whether one of these options was given for this command, not by the configuration for all."""
+    """Return whether one of these options was given for this command, not by the configuration for all."""
     context = click.get_current_context()
     return any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in names)
 

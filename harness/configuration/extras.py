@@ -60,7 +60,7 @@ def lacking(what: str, package: str, extra: str) -> MissingExtraError:
 
 
 def is_installed(package: str) -> bool:
-    """Tell whether a package that an extra brings can be imported, without importing it."""
+    """Return whether a package that an extra brings can be imported, without importing it."""
     try:
         return importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:

@@ -71,7 +71,7 @@ def settings_of_pytest(config: pytest.Config) -> PytestSettings:
 
 
 def _runs_code_of(configuration: Configuration, root: Path) -> bool:
-    """Tell whether pytest runs code of the configuration's folder anyway: a conftest.py, and its tests."""
+    """Return whether pytest runs code of the configuration's folder anyway: a conftest.py, and its tests."""
     if configuration.file is None:
         return True
     folder = configuration.file.folder.resolve()

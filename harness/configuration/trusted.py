@@ -47,7 +47,7 @@ class TrustedFiles:
         self.path = user_settings_folder(environment) / "trusted.json"
 
     def has(self, file: ConfigFile, needing: Sequence[tuple[str, Any]]) -> bool:
-        """Tell whether the user trusts a configuration with these settings, each a key and a value.
+        """Return whether the user trusts a configuration with these settings, each a key and a value.
 
         Raises:
             UserInputError: the file cannot be read.
@@ -55,7 +55,7 @@ class TrustedFiles:
         return self._read().get(_place(file)) == _digest(needing)
 
     def knows(self, file: ConfigFile) -> bool:
-        """Tell whether the user has trusted a configuration, whatever its settings were then.
+        """Return whether the user has trusted a configuration, whatever its settings were then.
 
         Raises:
             UserInputError: the file cannot be read.

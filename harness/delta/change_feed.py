@@ -38,12 +38,12 @@ def change_rows(path: Path, *, version: int, state: TableState) -> tuple[Row, ..
 
 
 def has_change_files(path: Path, version: int) -> bool:
-    """Tell whether a commit wrote change files."""
+    """Return whether a commit wrote change files."""
     return any("cdc" in action for action in read_actions(path, version))
 
 
 def changed_nothing(actions: tuple[Action, ...]) -> bool:
-    """Tell whether R-605 hides the commit: a MERGE whose three row metrics are all "0"."""
+    """Return whether R-605 hides the commit: a MERGE whose three row metrics are all "0"."""
     info = commit_info(actions)
     metrics = info.get("operationMetrics") or {}
     return info.get("operation") == "MERGE" and all(metrics.get(name) == "0" for name in _CHANGE_METRICS)

@@ -139,7 +139,7 @@ def _struct_faults(found: Element, spelled: Spelled, *, maps_columns: bool, path
 
 
 def _is_stored_as(found: Element, word: str) -> bool:
-    """Tell whether a type that is no struct, list or map is stored in one of its forms."""
+    """Return whether a type that is no struct, list or map is stored in one of its forms."""
     if word == _VOID:
         return False  # such columns are in no file
     if word == _VARIANT:

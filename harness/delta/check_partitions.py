@@ -67,7 +67,7 @@ def partition_faults(
 
 
 def is_spelled(text: str | None, data_type: DataType) -> bool:
-    """Tell whether a text is how Delta's log has a value of a type."""
+    """Return whether a text is how Delta's log has a value of a type."""
     if not text or data_type == types.STRING:
         return True  # an empty text is NULL
     pattern = _DECIMAL if isinstance(data_type, DecimalType) else _SPELLINGS[data_type]
@@ -98,7 +98,7 @@ def _folder_faults(
 
 
 def _is_simplified(folder: str, text: str) -> bool:
-    """Tell whether a folder has a low line for what would need an escape in a path, which delta-rs does not find."""
+    """Return whether a folder has a low line for what would need an escape in a path, which delta-rs does not find."""
     simplified, whole = (_NOT_PLAIN.sub("_", one) for one in (escape(text), text))
     return folder != text and folder in (simplified, whole)
 

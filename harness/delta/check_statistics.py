@@ -157,7 +157,7 @@ def _lacking(path: tuple[str, ...], data_type: DataType, values: list[Value], st
 
 
 def _must_have_bounds(data_type: DataType, present: list[Value]) -> bool:
-    """Tell whether nothing keeps a writer from writing bounds: texts may be long, moments and decimals too."""
+    """Return whether nothing keeps a writer from writing bounds: texts may be long, moments and decimals too."""
     if data_type == types.STRING:
         return not any(map(_is_long, present))
     if data_type in _FLOATS:
@@ -180,7 +180,7 @@ def _is_long(text: str) -> bool:
 
 
 def _is_tight(bound: Value, extreme: Value) -> bool:
-    """Tell whether a bound is the extreme value, as far as writers cut it: texts, and moments at milliseconds."""
+    """Return whether a bound is the extreme value, as far as writers cut it: texts, and moments at milliseconds."""
     if isinstance(bound, dt.datetime):
         return bool(abs(bound - extreme) < _MILLISECOND)
     if isinstance(bound, str) and _is_long(extreme):
@@ -197,7 +197,7 @@ def _at(tree: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSON val
 
 
 def has_order(data_type: DataType) -> bool:
-    """Tell whether statistics may have bounds for a type."""
+    """Return whether statistics may have bounds for a type."""
     ordered = (types.STRING, types.DATE, *_TIMESTAMPS, *_FLOATS)
     return isinstance(data_type, DecimalType) or data_type in INTEGER_BITS or data_type in ordered
 
@@ -222,12 +222,12 @@ def typed_bound(bound: Any, data_type: DataType) -> Value:  # noqa: ANN401 - any
 
 
 def is_low(bound: Value, value: Value) -> bool:
-    """Tell whether a lower bound is true to a value."""
+    """Return whether a lower bound is true to a value."""
     return bool(_is_nan(value) or bound <= value)
 
 
 def is_high(bound: Value, value: Value) -> bool:
-    """Tell whether an upper bound is true to a value."""
+    """Return whether an upper bound is true to a value."""
     if _is_nan(bound):
         return True
     if isinstance(bound, dt.datetime):  # cut at milliseconds, and pruning allows for it (R-804)
@@ -236,7 +236,7 @@ def is_high(bound: Value, value: Value) -> bool:
 
 
 def _is_nan(value: Value) -> bool:
-    """Tell whether a value is NaN, which stands above every other number (R-801)."""
+    """Return whether a value is NaN, which stands above every other number (R-801)."""
     return isinstance(value, float) and math.isnan(value)
 
 

@@ -72,7 +72,7 @@ def observe(
 
 
 def is_unchanged(target: Target, path: Path, *, before: TableFiles) -> bool:
-    """Tell whether a failed merge left version, schema and rows as they were (P-30), and the files of before."""
+    """Return whether a failed merge left version, schema and rows as they were (P-30), and the files of before."""
     if newest_version(path) != before.version or any(changed_files(path, before)):
         return False
     state = read_table(path)

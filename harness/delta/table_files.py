@@ -81,7 +81,7 @@ def _named_files(path: Path, version: int) -> Iterator[str]:
 
 
 def _is_empty(file: Path) -> bool:
-    """Tell whether it is a data file without rows."""
+    """Return whether it is a data file without rows."""
     try:
         return bool(pq.read_metadata(file).num_rows == 0)
     except pa.ArrowException:
@@ -89,6 +89,6 @@ def _is_empty(file: Path) -> bool:
 
 
 def _is_hidden(name: str) -> bool:
-    """Tell whether a name begins with a dot or an underscore, but for the folders that Delta itself has."""
+    """Return whether a name begins with a dot or an underscore, but for the folders that Delta itself has."""
     parts = name.removeprefix(_LOG).removeprefix(_CHANGES).split("/")
     return any(part.startswith((".", "_")) and "=" not in part for part in parts)

@@ -1,4 +1,4 @@
-"""Use what is known of an engine in a run: check that it still holds, warn of what is due or was of no use."""
+"""Apply the known deviations to a run: check that they still hold, warn of those that are due or explained nothing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def confirm(deviations: Deviations, engine: Engine, warn: Callable[[str], None])
     """Run the case of every entry about an engine, before a run relies on it.
 
     Args:
-        deviations: what is known.
-        engine: what is to be run; it must be up.
-        warn: is told which entries are due for review.
+        deviations: the known deviations.
+        engine: the engine to run; it must be up.
+        warn: receives a warning for every entry due for review.
 
     Raises:
         StaleDeviationError: if an entry no longer describes the engine.

@@ -1,4 +1,4 @@
-"""Causes of errors: what a case must have, and the error must name, for an entry to explain the error.
+"""Causes of errors: properties of a case, and names in its error, without which an entry does not explain the error.
 
 The text of an error alone explains nothing: another fault may give the same text, and would be hidden. A cause is a
 function over the case, the reference's trace of it, and the text of the engine's error.
@@ -73,7 +73,7 @@ def _assigned(report: EvaluatedCase) -> Iterator[tuple[ResolvedClause, tuple[str
 
 
 def _writes_rows(report: EvaluatedCase) -> bool:
-    """Tell whether the merge comes to its writing of rows; a merge that fails on the way may have come to it."""
+    """Return whether the merge comes to its writing of rows; a merge that fails on the way may have come to it."""
     merge, answer = report.reference.trace.merge, report.reference.answer
     if merge is None or not any(clause.action is not Action.DELETE for clause in merge.clauses):
         return merge is not None and isinstance(answer, Prediction) and answer.path is MergePath.D
@@ -113,7 +113,7 @@ def _cast_by_time_zone(report: EvaluatedCase, error: str) -> bool:
 
 
 def _leaves(given: DataType, wanted: DataType) -> Iterator[tuple[AtomicName, AtomicName]]:
-    """Pair the atomic types of a value with those of its column."""
+    """Pair the atomic types of a value with the types of its column."""
     if isinstance(given, AtomicType) and isinstance(wanted, AtomicType):
         yield given.name, wanted.name
     elif isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
@@ -129,7 +129,7 @@ def _leaves(given: DataType, wanted: DataType) -> Iterator[tuple[AtomicName, Ato
 
 
 def _column_of_vectors_in_both(report: EvaluatedCase, error: str) -> bool:
-    """One of these columns in both tables, and rows that get marked: the error names a column of the helper's."""
+    """A column with a helper's name in both tables, and rows that get marked: the error names the helper's column."""
     merge, answer, source = report.reference.trace.merge, report.reference.answer, report.case.source
     own = {name.lower() for name in report.case.target.schema.names}
     others = own if source is None else {name.lower() for name in source.schema.names}
@@ -158,7 +158,7 @@ def _helper_column(report: EvaluatedCase, error: str) -> bool:
 
 
 def _column_of_change_files(report: EvaluatedCase, _error: str) -> bool:
-    """Change rows are written to a table that has the column by which Delta tells them from other rows."""
+    """Change rows are written to a table that has the column by which Delta distinguishes them from other rows."""
     merge = report.reference.trace.merge
     names = () if merge is None else merge.final_schema.names
     is_written = report.case.target.change_data_feed and merge is not None and not merge.is_insert_only
@@ -170,7 +170,7 @@ def _value_fails_under_its_cast(report: EvaluatedCase, _error: str) -> bool:
 
 
 def _may_overflow(given: DataType, wanted: DataType) -> bool:
-    """Tell whether a cast of a number may overflow its column."""
+    """Return whether a cast of a number may overflow its column."""
     is_number = isinstance(given, DecimalType) or (
         isinstance(given, AtomicType) and given.name in (*_INTEGERS, AtomicName.FLOAT, AtomicName.DOUBLE)
     )

@@ -52,7 +52,7 @@ def load_deviations(paths: Iterable[Path] = (), *, packaged: bool = True) -> Dev
     """Read the packaged entries and those of the user's files.
 
     Raises:
-        UserInputError: for anything that is not exactly an entry; the message names file, entry and key.
+        UserInputError: if an entry is malformed; the message names file, entry and key.
     """
     entries: list[Deviation] = []
     if packaged:

@@ -1,4 +1,4 @@
-"""Which difference a known deviation expects: its check and kind, and, if an entry says so, what it looks like."""
+"""Which difference a known deviation expects: its check and kind, and optionally its columns or values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Columns(Enum):
     NOT_NULL = "not null"
 
     def names(self, report: CaseReport) -> tuple[str, ...]:
-        """Name these columns in a case: those that the merge adds, or those of the target that may not be NULL."""
+        """Name these columns in a case: the columns that the merge adds, or the target columns that may not be NULL."""
         before = report.case.target.schema
         if self is Columns.NOT_NULL:
             return tuple(column.name for column in before.columns if not column.nullable)
@@ -42,7 +42,7 @@ class Columns(Enum):
 
 
 class BadDifferenceError(ValueError):
-    """A difference that no mismatch can be; the message says what is allowed."""
+    """A difference that no mismatch can be; the message gives the allowed ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +61,11 @@ class ExpectedDifference:
     columns: Columns | None = None
 
     def names(self, mismatch: Mismatch) -> bool:
-        """Tell whether a mismatch is of this check and kind; ``covers`` says it of each of its parts."""
+        """Return whether a mismatch is of this check and kind; ``covers`` decides for each of its parts."""
         return fnmatchcase(f"{mismatch.check.value} {mismatch.kind}", self.what)
 
     def covers(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
-        """Tell whether one part of a mismatch is of this sort."""
+        """Return whether one part of a mismatch is of this sort."""
         if not self.names(mismatch):
             return False
         if self.columns is not None:

@@ -6,7 +6,7 @@ import re
 
 
 class BadPatternError(ValueError):
-    """A text that is no regular expression of Python; the message says why."""
+    """A text that is no regular expression of Python; the message gives the reason."""
 
 
 def pattern_of(text: str) -> re.Pattern[str]:

@@ -1,4 +1,4 @@
-"""What a deviation may say of the cases that it is about: a closed vocabulary over a case and its facts."""
+"""Predicates that select the cases a deviation applies to: a closed vocabulary over a case and its facts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class EvaluatedCase(Protocol):
-    """A case and what the reference says of it: what a report knows, and others."""
+    """A case and the reference's answer, from a report or elsewhere."""
 
     @property
     def case(self) -> Case:
@@ -39,11 +39,11 @@ class EvaluatedCase(Protocol):
 
     @property
     def facts(self) -> Facts:
-        """What it reached."""
+        """The facts that the case reached."""
 
 
 class BadPredicateError(ValueError):
-    """A word or a value that no predicate has; the message says what is allowed."""
+    """A word or a value that no predicate has; the message gives the allowed ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Predicate:
     words: Mapping[str, Any]
 
     def holds(self, report: EvaluatedCase) -> bool:
-        """Tell whether the case of a report is one of those."""
+        """Return whether the predicate selects a report's case."""
         return all(_WORDS[word].holds(value, report) for word, value in self.words.items())
 
 
@@ -149,7 +149,7 @@ def _reference_class(pattern: str, report: EvaluatedCase) -> bool:
 
 
 def _found_settings(wanted: dict[str, str], given: Mapping[str, str]) -> list[bool]:
-    """Tell for each setting whether it has its value; ``*`` means any value, but the setting must be there."""
+    """Return for each setting whether it has its value; ``*`` means any value, but the setting must be present."""
     return [name in given and (value == _ANY or given[name].lower() == value.lower()) for name, value in wanted.items()]
 
 
@@ -211,7 +211,7 @@ def _type_names(pattern: str, report: EvaluatedCase) -> bool:
 
 
 def _partition_columns(report: EvaluatedCase) -> list[str]:
-    """Spell each partition column as Spark DDL, such as ``name STRING NOT NULL``."""
+    """Write each partition column as Spark DDL, such as ``name STRING NOT NULL``."""
     target = report.case.target
     return [Schema((column,)).ddl() for column in target.schema.columns if column.name in target.partition_by]
 

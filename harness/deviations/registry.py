@@ -1,8 +1,8 @@
-"""Known deviations of engines, as data: which cases, which difference, why, and until when it was looked at.
+"""Known deviations of engines, as data: which cases, which difference, why, and the date of the last review.
 
-An entry explains a mismatch only if its engine, its versions and its predicate fit and if every difference of the
-case is one that some fitting entry names. Anything else stays a finding. An entry with a reading says exactly what the
-engine does instead: its answer is held against that.
+An entry explains a mismatch only if its engine, its versions and its predicate fit and if some fitting entry names
+every difference of the case. Anything else stays a finding. An entry with a reading defines exactly the engine's
+other behaviour: the answer is compared with the reading's.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ORDER = {name: place for place, name in enumerate(READINGS)}
 
 
 class StaleDeviationError(MergecheckError):
-    """An entry does not describe its engine any more; the message says which and what to do."""
+    """An entry does not describe its engine any more; the message names it and gives the next step."""
 
     exit_code = ExitCode.MISMATCH
 
@@ -50,14 +50,14 @@ class Deviation:
 
     Attributes:
         versions: None for any, also one that is no version number.
-        when: which cases it is about.
+        when: selects the entry's cases.
         difference: the mismatches that it explains.
         message: must be found in the engine's error, its class before its message; such an entry explains nothing
             if the engine does not fail. None for any answer.
-        cause: what the case must have, and the error must name, besides; None if ``when`` says it.
-        as_if: what the engine does instead; its answer must be exactly that. None: any answer that differs only in
+        cause: further conditions on the case, and names the error must contain; None if ``when`` suffices.
+        as_if: the engine's other behaviour; its answer must be exactly that. None: any answer that differs only in
             ``difference`` is explained.
-        review: the day by which somebody should look at the entry again.
+        review: the day by which the entry should be reviewed.
         case: a case that shows the deviation.
     """
 
@@ -75,7 +75,7 @@ class Deviation:
     case: Case
 
     def is_about(self, engine: str, version: str) -> bool:
-        """Tell whether the entry speaks of this release."""
+        """Return whether the entry speaks of this release."""
         if self.engine != engine or self.versions is None:
             return self.engine == engine
         try:
@@ -84,11 +84,11 @@ class Deviation:
             return False
 
     def names_one_of(self, mismatches: Iterable[Mismatch]) -> bool:
-        """Tell whether a difference of the entry is of the kind of one of the mismatches, which is quickly seen."""
+        """Return whether a mismatch has the kind of the entry's difference, a cheap check."""
         return any(wanted.names(mismatch) for mismatch in mismatches for wanted in self.difference)
 
     def fits(self, report: CaseReport) -> bool:
-        """Tell whether the entry speaks of this engine and of cases like this one."""
+        """Return whether the entry speaks of this engine and of cases like this one."""
         if not self.is_about(report.engine, report.engine_version) or not self.when.holds(report):
             return False
         if self.message is None:
@@ -109,12 +109,13 @@ class Deviations:
     def explain(self, report: CaseReport, capabilities: Capabilities) -> tuple[Deviation, ...]:
         """Return the entries that together explain every difference of a mismatch; none if one is left over.
 
-        Entries with a reading are tried one by one, and together. A difference between the engine's own answers has
-        nothing that a reading could be held against; there they explain what ``difference`` says.
+        Entries with a reading are tried one by one, and together. A reading cannot be applied to a difference between
+        the
+        engine's own answers; there such entries explain their ``difference``.
 
         Args:
-            report: what an engine answered.
-            capabilities: what the engine can show.
+            report: the engine's answer.
+            capabilities: the engine's capabilities.
         """
         if report.verdict is not Verdict.MISMATCH:
             return ()
@@ -199,7 +200,7 @@ class Deviations:
         return tuple(entry for entry in self.of(engine) if entry.review < today)
 
     def link(self, deviation_id: str) -> str:
-        """Return where more is told of an entry."""
+        """Return a link to more about an entry."""
         return next((entry.link for entry in self.entries if entry.id == deviation_id), "")
 
     def reason(self, deviation_id: str) -> str:

@@ -30,16 +30,16 @@ Expecting = TypeVar("Expecting")
 def expecting_all_cells(
     check: Check, report: CaseReport, expecting: Callable[[str], Sequence[Expecting]], *, against: str
 ) -> list[Expecting]:
-    """Pair the missing rows with the extra ones so that somebody expects each differing cell.
+    """Pair the missing rows with the extra ones so that an expectation covers each differing cell.
 
     Args:
-        check: rows, or change rows; two of those are one row only if their change is of one type.
+        check: rows, or change rows; two change rows are one row only if their type of change is the same.
         report: the case and its answers.
-        expecting: who expects a cell, given as ``name: reference 1, engine 2``.
-        against: what the engine is held against, as the cells name it.
+        expecting: returns who expects a cell, given as ``name: reference 1, engine 2``.
+        against: the name of the engine's opponent in the cells.
 
     Returns:
-        All who expect a cell of the pairs; nobody if the rows cannot be paired so.
+        All who expect a cell of the pairs; empty if the rows cannot be paired so.
     """
     sides = _sides(check, report)
     if sides is None:

@@ -113,7 +113,7 @@ class DeltaSparkEngine(SparkEngine):
         return (diagnose_java(),) if version is None else diagnose_delta_line(version)
 
     def takes_setting(self, name: str) -> bool:
-        """Tell whether a setting is one of Spark's or Delta's."""
+        """Return whether a setting is one of Spark's or Delta's."""
         return full_name(name).startswith("spark.")
 
     def session(self) -> SparkSession:

@@ -15,12 +15,12 @@ _MERGE = re.compile(r"\s*MERGE\s+INTO\b", re.IGNORECASE)
 
 
 def evolves_by_setting(case: Case) -> bool:
-    """Tell whether the setting is on."""
+    """Return whether the setting is on."""
     return case.conf.get(AUTO_MERGE, "false").lower() == "true"
 
 
 def has_place_for_clause(case: Case) -> bool:
-    """Tell whether the words are in the statement, or can be written into it."""
+    """Return whether the words are in the statement, or can be written into it."""
     return bool(_MERGE.match(case.sql)) or "WITH SCHEMA EVOLUTION" in case.sql.upper()
 
 

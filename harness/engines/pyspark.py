@@ -79,7 +79,7 @@ class PySparkEngine(SparkEngine):
         return (diagnose_java(),) if version is None else diagnose_merge_line(version)
 
     def takes_setting(self, name: str) -> bool:
-        """Tell whether the merge or Spark's planner reads a setting."""
+        """Return whether the merge or Spark's planner reads a setting."""
         return is_read_by_merge(name)
 
     def session(self) -> SparkSession:

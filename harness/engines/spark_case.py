@@ -128,13 +128,13 @@ def full_name(setting: str) -> str:
 
 
 def is_read_by_merge(setting: str) -> bool:
-    """Tell whether the merge of this project, or Spark under it, reads a setting, or nobody does in a merge."""
+    """Return whether the merge of this project, or Spark under it, reads a setting, or nobody does in a merge."""
     name = full_name(setting)
     return name in PLANNER_SETTINGS.union(SETTING_NAMES, _KEPT_BY_SPARK) or is_without_effect(name)
 
 
 def is_for_harness(setting: str) -> bool:
-    """Tell whether a setting speaks to the harness, so that no engine has to know it."""
+    """Return whether a setting speaks to the harness, so that no engine has to know it."""
     return setting.startswith(_HARNESS_PREFIX) and not setting.startswith(OWN_PREFIX)
 
 

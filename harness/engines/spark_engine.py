@@ -111,7 +111,7 @@ class SparkEngine(ABC):
 
     @abstractmethod
     def takes_setting(self, name: str) -> bool:
-        """Tell whether the engine obeys a setting of a case."""
+        """Return whether the engine obeys a setting of a case."""
 
     @abstractmethod
     def merge(self, staged: StagedCase) -> EngineResult:

@@ -153,7 +153,7 @@ def _name(node: exp.Expr) -> tuple[str, ...]:
 
 
 def draws_by_chance(statement: WrittenStatement) -> bool:
-    """Tell whether a statement has a function whose values differ from run to run."""
+    """Return whether a statement has a function whose values differ from run to run."""
     conditions = [clause.condition for clause in statement.clauses if clause.condition is not None]
     values = [value for clause in statement.clauses for value in clause.values]
     query = [] if statement.source_query is None else [statement.source_query]

@@ -26,7 +26,7 @@ _starting = threading.Lock()  # the environment belongs to all threads
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether there is a process with an id."""
+    """Return whether there is a process with an id."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -133,7 +133,7 @@ class Prefetch:
         return self.draws.shrink(index, fails)
 
     def _may_draw_more(self) -> bool:
-        """Tell whether the run needs another draw even if no draw under way is a repeated one."""
+        """Return whether the run needs another draw even if no draw under way is a repeated one."""
         return self.max_cases is None or self._num_taken + len(self._coming) < self.max_cases
 
     def _draw(self, space: CaseSpace) -> None:

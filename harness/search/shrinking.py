@@ -87,7 +87,7 @@ class Shrinking:
 
     @property
     def is_cut_short(self) -> bool:
-        """Tell whether it ended before nothing smaller was left to try."""
+        """Return whether it ended before nothing smaller was left to try."""
         return len(self._resembled) >= MAX_RESEMBLING or self.attempts.is_cut_short
 
     def resembled(self, *, is_cut_short: bool) -> str | None:

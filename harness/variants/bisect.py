@@ -1,4 +1,4 @@
-"""The axes that flip an outcome: the smallest set by delta debugging: leaving out any one of them brings it back."""
+"""The axes that flip an outcome: the smallest set by delta debugging: leaving out any axis restores the outcome."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 
 def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
-    """Reduce a variant that flips the outcome to the places that do it.
+    """Reduce a variant that flips the outcome to the places that cause it.
 
     Args:
         variant: one that flips.
-        flips: tells whether a variant of some of its places shows the same difference; asked once for each.
+        flips: returns whether a variant of some of its places shows the same difference; called once for each.
 
     Returns:
-        A variant that flips, of which no place can be left out. Where two sets of places would do, one of them.
+        A variant that flips, and no longer does without any one of its places. Where two sets of places would do,
+        either.
     """
     asked: dict[str, bool] = {}
 
@@ -54,12 +55,12 @@ def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
 
 
 def mending_switches(variant: Variant, plugin: Plugin, flips: Callable[[Variant], bool]) -> tuple[str, ...]:
-    """Find the parts of a plugin without which the outcome is as without the plugin.
+    """Find the parts of a plugin whose removal gives the outcome without the plugin.
 
     Args:
         variant: one that flips the outcome, with the plugin among its places.
         plugin: its switches are tried one by one, each alone.
-        flips: tells whether a variant flips.
+        flips: returns whether a variant flips.
 
     Returns:
         The settings that switch off such a part, as ``name=value``.

@@ -1,4 +1,4 @@
-"""What a run of variants has tried: for each value of an axis how many cases, what came of them, by which plans."""
+"""The counts of a run of variants: for each value of an axis the cases, their results and their plans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JUDGED = (Ending.EQUAL, Ending.EXEMPT, Ending.KNOWN, Ending.DIFFERENT)
 
 @dataclass(slots=True)
 class AxisValueCounts:
-    """One place: runs by ending, cases outside its domain, runs whose plans show one of its operators."""
+    """One place: runs by ending, cases outside its domain, runs whose plans show any of its operators."""
 
     endings: Counter[Ending] = field(default_factory=Counter)
     num_outside: int = 0

@@ -1,4 +1,4 @@
-"""A variant's answer compared with the base's and the reference's, but for what the variant may change."""
+"""Compares a variant's answer with the base's and the reference's, apart from the variant's exemptions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Ending(Enum):
 
     EQUAL = "equal"
     EXEMPT = "exempt"
-    """other in what the variant may change, and right by the reference"""
+    """other in an observable that the variant may change, and right by the reference"""
     KNOWN = "known"
     """other, and explained by a known deviation of the engine"""
     DIFFERENT = "different"
@@ -79,7 +79,7 @@ class VariantChecker:
 
     Args:
         engine: the system under test.
-        deviations: what is known of it.
+        deviations: its known deviations.
         reference: evaluates a case; None for the reference itself.
         rerun: the options that give such a checker.
     """
@@ -120,8 +120,9 @@ class VariantChecker:
     def check(self, case: Case, variant: Variant, base: CaseReport) -> VariantReport:
         """Run a variant and compare.
 
-        Everything must be as in the base but for the exemptions of the variant. What is exempt, and all the rest once
-        more, must be as the reference says of the variant's own tables and flags.
+        Everything must be as in the base but for the variant's exemptions. The exempt observables, and all the rest
+        once
+        more, must agree with the reference's answer for the variant's own tables and flags.
 
         Args:
             case: the case as it was drawn.
@@ -155,7 +156,7 @@ class VariantChecker:
 
 
 def is_comparable(base: CaseReport) -> bool:
-    """Tell whether variants can be compared with a base: it agrees, or deviates in a known way."""
+    """Return whether variants can be compared with a base: it agrees, or deviates in a known way."""
     return base.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) or bool(base.deviations)
 
 
@@ -190,7 +191,7 @@ class _RecordingEngine:
 def _from_base(
     base: CaseReport, report: CaseReport, capabilities: Capabilities
 ) -> tuple[tuple[Mismatch, ...], tuple[Compared, ...]]:
-    """Return how a variant's answer differs from the base's, and in what they were compared."""
+    """Return how a variant's answer differs from the base's, and the observables compared."""
     wanted, found = base.result, report.result
     error = (Compared(check=Check.ERROR, against=BASE),)
     if isinstance(wanted, Outcome) and isinstance(found, Outcome):
@@ -211,7 +212,7 @@ def _from_base(
 
 
 def _with_ids_of(found: Outcome, prediction: Prediction, base: CaseReport, wanted: Outcome) -> Prediction:
-    """Take over what the variant generates: values of identity columns depend on the plan (R-226)."""
+    """Accept the values that the variant generates: values of identity columns depend on the plan (R-226)."""
     answer = base.reference.answer
     if not isinstance(answer, Prediction) or answer.generated_ids is None:
         return prediction
@@ -228,7 +229,7 @@ def _prediction(base: Outcome) -> Prediction:
         metrics=metrics,
         cdf=base.cdf,
         committed=bool(base.committed),
-        path=base.path or MergePath.C,  # not compared if the engine tells none
+        path=base.path or MergePath.C,  # not compared if the engine reports none
     )
 
 
@@ -241,7 +242,7 @@ def _said_of_base(mismatch: Mismatch) -> tuple[str, ...]:
 
 
 def _both_are_right(left: Rejection, right: Rejection, reference: Reference) -> bool:
-    """Tell whether both classes are right, because no rule says which of several errors is met first."""
+    """Return whether both classes are right, because no rule decides which of several errors is met first."""
     answer = reference.answer
     if not isinstance(answer, Rejection):
         return False

@@ -45,9 +45,9 @@ class VariantRun:
         findings: where differences are kept; None keeps none.
         only: the variants to try if a case is in their domain; without any, a selection for each case.
         plugin: the plugin that the engine can be run under, if it was given one.
-        limits: how much shrinking one finding is worth.
-        listener: told of each finding.
-        progress: told the counts after each base case and each run of a variant.
+        limits: limits of shrinking one finding.
+        listener: receives each finding.
+        progress: receives the counts after each base case and each run of a variant.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class VariantRun:
         return mending_switches(variant, plugin, lambda one: fingerprint(self._checked(one)(case)) == wanted)
 
     def _checked(self, variant: Variant) -> Callable[[Case], CaseReport]:
-        """Return a check of cases under a variant; its report is about the case, not about what the variant ran.
+        """Return a check of cases under a variant; its report is about the case, not about the transformed case.
 
         A case that is outside the domain, or whose base differs from the reference, shows no mismatch.
         """
@@ -223,7 +223,7 @@ class VariantRun:
         self._keep(VariantFinding(fingerprint=wanted, report=report, variant=None, found_with=None))
 
     def _set_aside(self, case: Case, report: CaseReport, variant: Variant | None) -> None:
-        """Count a difference that did not come back, and keep its case for whoever looks for the reason."""
+        """Count a difference that did not come back, and keep its case for an investigation."""
         self.counts.num_flaky += 1
         if self._findings is None:
             return

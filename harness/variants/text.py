@@ -1,4 +1,4 @@
-"""What a run of variants says: the report of a difference, the table of a run, the list of what there is."""
+"""Texts of a run of variants: the report of a difference, the table of a run, the list of axes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _numbers(counts: Counts, axis_value: AxisValue) -> tuple[object, ...]:
 
 
 def summary_lines(counts: Counts, *, required: Sequence[str]) -> list[str]:
-    """Say what a run was worth: the denominators, the exceptions used, the plans, and what was never executed."""
+    """Summarise a run: the denominators, the exceptions used, the plans, and the operators that were never executed."""
     endings = ", ".join(f"{ending.value.replace('_', ' ')} {counts.endings[ending]}" for ending in Ending)
     bases = ", ".join(f"{verdict.value.replace('_', ' ')} {number}" for verdict, number in counts.bases.most_common())
     seen = ", ".join(f"{name} {number}" for name, number in counts.operators.most_common() if "Join" in name)

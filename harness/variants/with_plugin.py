@@ -1,4 +1,4 @@
-"""An engine beside the same engine under a plugin of Spark; a setting of the case says which of the two runs it."""
+"""Pairs an engine with the same engine under a plugin of Spark; a setting of the case chooses between the two."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class EngineWithPlugin:
-    """Runs a case on the plain engine, or under the plugin if the case's setting says so.
+    """Runs a case on the plain engine, or under the plugin if the case's setting asks for it.
 
     Args:
         plain: the engine, which its owner closes.
-        plugin: what the other one has.
+        plugin: the plugin of the other engine.
 
     Raises:
         EngineDownError: if the plugin's jars cannot be had.

@@ -88,7 +88,7 @@ class _Difference:
         return bool(self.missing or self.extra)
 
     def is_shown_by(self, reference: Reference) -> bool:
-        """Tell whether the reference wants the missing rows of a part of the tables too, and in the same ways."""
+        """Return whether the reference wants the missing rows of a part of the tables too, and in the same ways."""
         answer, effects = reference.answer, reference.trace.effects
         if not isinstance(answer, Prediction) or effects is None or answer.schema != self.schema:
             return False

@@ -41,7 +41,7 @@ class _Page(Markdown):
 
 
 def is_rule_number(argument: str) -> bool:
-    """Tell whether an argument is meant as the number of a rule and not as a file."""
+    """Return whether an argument is meant as the number of a rule and not as a file."""
     return _NUMBER.fullmatch(argument) is not None and not Path(argument).exists()
 
 

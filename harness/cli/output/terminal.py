@@ -97,7 +97,7 @@ class _Wrapped(io.TextIOBase):
         return self.stream.fileno()
 
     def isatty(self) -> bool:
-        """Tell whether the stream below is a terminal."""
+        """Return whether the stream below is a terminal."""
         return self.stream.isatty()
 
     def writable(self) -> bool:

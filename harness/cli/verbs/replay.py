@@ -246,7 +246,7 @@ def _status_lines(one: _Replayed) -> list[str]:
 
 
 def _is_unchecked(one: _Replayed) -> bool:
-    """Tell whether a case agrees as far as it was checked, but not in what the finding was about."""
+    """Return whether a case agrees as far as it was checked, but not in what the finding was about."""
     agrees = one.report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
     return agrees and one.compared is not None and one.compared.status is FindingStatus.NOT_CHECKED
 

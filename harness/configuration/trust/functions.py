@@ -30,6 +30,6 @@ _PACKAGES: Final = ((), ("builtin",), ("system", "builtin"))
 
 
 def is_allowed(name: tuple[str, ...]) -> bool:
-    """Tell whether a function may be called; the name may be qualified by the catalog of built-in functions."""
+    """Return whether a function may be called; the name may be qualified by the catalog of built-in functions."""
     *package, own = (part.lower() for part in name)
     return tuple(package) in _PACKAGES and own in FUNCTIONS

@@ -73,12 +73,12 @@ _OPTION: Final = "option."  # Spark takes such properties of a table for options
 
 
 def is_setting_allowed(name: str) -> bool:
-    """Tell whether an untrusted case may have a setting."""
+    """Return whether an untrusted case may have a setting."""
     return name in _SETTINGS or name.startswith(_ENGINES)
 
 
 def is_property_allowed(name: str) -> bool:
-    """Tell whether the table of an untrusted case may have a property; to Delta, names of others mean nothing."""
+    """Return whether the table of an untrusted case may have a property; to Delta, names of others mean nothing."""
     key = name.lower()
     if not key.startswith(_DELTAS_PREFIX):
         return not key.startswith(_OPTION)

@@ -27,7 +27,7 @@ Spelled = dict[str, Any]
 
 
 def maps_columns(properties: Mapping[str, str]) -> bool:
-    """Tell whether the properties of a table switch column mapping on."""
+    """Return whether the properties of a table switch column mapping on."""
     return properties.get(MODE, "none").lower() != "none"
 
 

@@ -24,7 +24,7 @@ _FEATURES = frozenset({"columnMapping", "deletionVectors", "typeWidening"})
 
 
 def is_beyond_arrow(table: DeltaTable) -> bool:
-    """Tell whether delta-rs gives no Arrow dataset of a table, because its files need more than to be read."""
+    """Return whether delta-rs gives no Arrow dataset of a table, because its files need more than to be read."""
     return bool(_FEATURES & {*(table.protocol().reader_features or ())}) or maps_columns(table.metadata().configuration)
 
 

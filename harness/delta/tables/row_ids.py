@@ -57,7 +57,7 @@ class FileNumbers:
 
 
 def has_row_tracking(properties: Mapping[str, str]) -> bool:
-    """Tell whether a table's protocol has the feature."""
+    """Return whether a table's protocol has the feature."""
     enabled = properties.get(ENABLED, "false").lower() == "true"
     return enabled or f"{FEATURE_PREFIX}{FEATURE}" in properties
 

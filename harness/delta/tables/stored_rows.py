@@ -101,7 +101,7 @@ def _stored_type(wanted: DataType, found: pa.DataType, *, inside: bool = False) 
 
 
 def _is_readable(wanted: DataType, found: pa.DataType, *, inside: bool) -> bool:
-    """Tell whether values of a file can be read as a type; those that are no part of another are cast to it."""
+    """Return whether values of a file can be read as a type; those that are no part of another are cast to it."""
     earlier = _type_of(found)
     if pa.types.is_null(found) or (earlier is not None and is_widening(earlier, wanted)):
         return True

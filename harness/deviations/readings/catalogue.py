@@ -1,4 +1,4 @@
-"""All readings, by name: what an entry may say in ``as_if``."""
+"""All readings, by name: the values of ``as_if``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repairs of what a commit says: its schema's order, its counts, the statistics of its files."""
+"""Repairs of a commit's contents: its schema's order, its counts, the statistics of its files."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ def _deletes_per_match(now: Judged) -> Judged | None:
 def _without_faults(
     is_known: Callable[[re.Match[str], DataType, Sequence[Value]], bool], pattern: re.Pattern[str] = _BOUND
 ) -> Callable[[Judged], Judged | None]:
-    """Take away faults of a file's statistics.
+    """Remove known faults of a file's statistics.
 
     Args:
-        is_known: says by the fault, the type and the column's values, those that are not NULL, whether it is known.
+        is_known: returns whether a fault is known, given the fault, the type and the column's non-NULL values.
         pattern: of the faults, with a group ``column``.
     """
 
@@ -150,7 +150,7 @@ def _leaves(
 
 
 def _is_rounded(said: re.Match[str], data_type: DataType, values: Sequence[Value]) -> bool:
-    """Tell whether a decimal's bound is one of the column's values as a 64-bit integer or a binary fraction."""
+    """Return whether a decimal's bound equals a value of the column as a 64-bit integer or a binary fraction."""
     if not isinstance(data_type, DecimalType):
         return False
     try:
@@ -161,19 +161,19 @@ def _is_rounded(said: re.Match[str], data_type: DataType, values: Sequence[Value
 
 
 def _may_be_stored(value: Decimal, bound: Decimal) -> bool:
-    """Tell whether a bound is a decimal's whole part cut to 64 bits, or a binary fraction a few digits off."""
+    """Return whether a bound is a decimal's whole part cut to 64 bits, or a binary fraction a few digits off."""
     return bound == min(max(int(value), _SMALLEST), _LARGEST) or abs(bound - value) <= abs(value) * _BINARY_ERROR
 
 
 def _forgets_nan(said: re.Match[str], data_type: DataType, values: Sequence[Value]) -> bool:
-    """Tell whether a maximum is one of the column's numbers, and what it leaves out is NaN."""
+    """Return whether a maximum equals a number of the column, and the values left out are NaN."""
     if data_type not in (FLOAT, DOUBLE) or (said["side"], said["value"]) != ("max", "nan"):
         return False
     return float(said["bound"]) in values
 
 
 def _takes_empty_for_null(said: re.Match[str], data_type: DataType, values: Sequence[Value]) -> bool:
-    """Tell whether the values that were counted as NULL can be empty maps."""
+    """Return whether the values that were counted as NULL can be empty maps."""
     return isinstance(data_type, MapType) and sum(not value for value in values) >= int(said["number"])
 
 
@@ -195,7 +195,7 @@ def _moved_by_nothing(now: Judged) -> Judged | None:
         if columns[place].identity == replace(before, mark=next_mark(before, [*values, 0])):
             said, repaired = f"{IDENTITY_MARK} of column {columns[place].name}", next_mark(before, values)
             if definition.pop(said, "None") != str(next_mark(before, [*values, 0])):
-                return None  # the log says another one
+                return None  # the log has another one
             definition |= {} if repaired is None else {said: str(repaired)}
             columns[place] = replace(columns[place], identity=replace(before, mark=repaired))
     info, wrote = dict(found.record.info), bool(found.num_records_added)

@@ -1,4 +1,4 @@
-"""Repairs of rows that a merge should copy once: written for every match, or told as changes."""
+"""Repairs of rows that a merge should copy once: written for every match, or reported as changes."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _told_as_changed(affected: Callable[[Sequence[Row], Schema], set[Hashable]])
     """Take rows that are both gone and new, and so the same, out of a changelog.
 
     Args:
-        affected: says by the changelog's rows and their columns which rows are told so.
+        affected: returns the rows reported so, given the changelog's rows and their columns.
     """
 
     def apply(now: Judged) -> Judged | None:

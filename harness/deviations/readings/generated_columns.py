@@ -61,7 +61,7 @@ def _with_generated(target: Target, clause: Clause, trace: Trace) -> str | None:
 
 
 def _given(clause: Clause, trace: Trace) -> Mapping[str, exp.Expr]:
-    """Return the values that an INSERT gives, by column; a star gives those of the source's columns."""
+    """Return the values that an INSERT gives, by column; a star gives the source columns' values."""
     if not clause.star:
         return {assignment.path[-1]: assignment.value for assignment in clause.assignments}
     if trace.statement is None or trace.source is None:

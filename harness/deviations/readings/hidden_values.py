@@ -106,7 +106,7 @@ def _without_hidden(now: Judged) -> Judged:
 
 
 def _place_of(node: exp.Expr) -> _Place | None:
-    """Tell where in the statement a name stands; None for the names of tables and of assigned columns."""
+    """Return the name's place in the statement; None for the names of tables and of assigned columns."""
     child, parent = node, node.parent
     while parent is not None:
         if isinstance(parent, exp.Merge):

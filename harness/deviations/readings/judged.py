@@ -1,4 +1,4 @@
-"""An answer and what it is held against: what a reading rewrites."""
+"""The input and output of a reading: an answer and the reference's answer to compare it with."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Judged:
 
     Attributes:
         given: the case that the engine ran.
-        case: the case that it is taken to have run; the laws are those of its tables.
-        reference: what the answer is held against.
-        result: the answer; repairs undo what is known to be wrong in it.
-        must_fail: whether the reference refuses the case as it was given; what is stored then is up to the readings.
-        several_matches: what the engine is taken to make of several source rows that match a target row.
-        oracle: what readings ask their questions.
+        case: the case that it is taken to have run; the laws refer to its tables.
+        reference: the answer to compare with.
+        result: the answer; repairs undo its known faults.
+        must_fail: whether the reference refuses the case as it was given; then the readings decide what is stored.
+        several_matches: how the engine is taken to treat several source rows that match a target row.
+        oracle: the reference that readings query.
     """
 
     given: Case
@@ -47,12 +47,12 @@ class Judged:
     oracle: MergeReference = field(default_factory=MergeReference)
 
     def ask(self, case: Case, several_matches: SeveralMatches) -> Reference:
-        """Ask the reference what comes of another case, or of this one; if it fails, it does not know."""
+        """Evaluate another case, or this one, by the reference; if it fails, there is no answer."""
         reference = partial(self.oracle.evaluate, several_matches=several_matches)
         return prepare(case, reference=reference, timer=PhaseTimer()).reference
 
     def with_case(self, case: Case) -> Judged | None:
-        """Take the engine to have run another case; None if the reference does not know what comes of that."""
+        """Take the engine to have run another case; None if the reference has no answer to it."""
         reference = self.ask(case, self.several_matches)
         return None if isinstance(reference.answer, Unsupported) else replace(self, case=case, reference=reference)
 
@@ -76,16 +76,16 @@ class Phase(Enum):
     REWRITE = 1
     """the reference is asked another question"""
     REPAIR = 2
-    """what is known to be wrong in the answer is undone, if it is there"""
+    """known faults of the answer are undone, if present"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What an engine does instead of what it should.
+    """Another behaviour that an engine is taken to have.
 
     Attributes:
-        name: how an entry calls it.
-        apply: gives what is to be compared then; None if the reading changes nothing.
+        name: its name in entries.
+        apply: returns the answers to compare then; None if the reading changes nothing.
     """
 
     name: str
@@ -94,10 +94,10 @@ class Reading:
 
 
 def judged(report: CaseReport) -> Judged | None:
-    """Take a report apart; None if there is no answer, or nothing that it was held against.
+    """Take a report apart; None if it has no answer, or no reference answer to compare it with.
 
-    An expectation that the reference fulfils says nothing more, and is left out. So is one that the engine's answer
-    fulfils: it may hold what the engine does wrong, which a repair undoes.
+    An expectation that the reference fulfils adds nothing, and is left out. So is one that the engine's answer
+    fulfils: it may state a fault of the engine, which a repair undoes.
     """
     if not isinstance(report.result, Outcome | Rejection) or not isinstance(
         report.reference.answer, Prediction | Rejection

@@ -29,7 +29,7 @@ _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
 def _read_back(now: Judged) -> Judged | None:
-    """Undo what a folder's name loses of a partition value, in rows that the merge wrote and in the change feed."""
+    """Undo what a folder's name loses from a partition value, in rows that the merge wrote and in the change feed."""
     wanted, found = now.reference.answer, now.result
     if (
         not isinstance(wanted, Prediction)
@@ -60,7 +60,7 @@ def _without_readers(found: TableOutcome, rows: Sequence[Row]) -> tuple[tuple[st
 
 
 def _folds(now: Judged) -> Folds:
-    """Say by partition column what becomes of a value as the name of a folder that is read again."""
+    """Return by partition column how a value changes if it is written as a folder's name and read again."""
     try:
         zone = ZoneInfo(now.case.conf.get("spark.sql.session.timeZone", "UTC"))
     except (ZoneInfoNotFoundError, ValueError):  # an offset, such as +02:00, repeats no hour

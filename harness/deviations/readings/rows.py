@@ -36,7 +36,7 @@ class Sides:
 
 
 def sides_of(now: Judged) -> Sides | None:
-    """Give both answers and what led to the reference's; None if one of them is an error, or the columns differ."""
+    """Return both answers and the reference's trace; None if an answer is an error, or the columns differ."""
     wanted, found, trace = now.reference.answer, now.result, now.reference.trace
     if not isinstance(wanted, Prediction) or not isinstance(found, Outcome):
         return None
@@ -193,7 +193,7 @@ def filler(names: set[str], sides: Sides) -> Callable[[Row, int], Row]:
 
 
 def _known_places(names: set[str], sides: Sides) -> list[tuple[int, int, Callable[[Value], Value]]]:
-    """Find columns in the table and in the source, and how a value of the one becomes one of the other."""
+    """Find columns in the table and in the source, and how a value of one becomes a value of the other."""
     source = sides.trace.source
     if source is None:
         return []

@@ -34,10 +34,10 @@ _FACTORS_OF_NO_MATCH: Mapping[MergePath, tuple[int, ...]] = {**_FACTORS, MergePa
 def _source_rows(
     happens: Callable[[Trace], bool], factors: Mapping[MergePath, tuple[int, ...]] = _FACTORS
 ) -> Callable[[Judged], Judged | None]:
-    """Count the source's rows twice or never, as the path says.
+    """Count the source's rows twice or never, depending on the path.
 
     Args:
-        happens: whether the merge is one of those that are counted so.
+        happens: whether the merge's rows are counted so.
         factors: how often, by path. Rows count twice if files are rewritten or rows marked, and never if rows are only
             inserted.
     """
@@ -57,7 +57,7 @@ def _source_rows(
 def _sorted_source(now: Judged) -> Judged | None:
     """Count the rows of a sorted source up to the first that is beyond the table's rows.
 
-    A sort-merge join stops there. Only what the first scan counts is reported so: the second reads all of the source
+    A sort-merge join stops there. Only the first scan's counts are reported so: the second reads all of the source
     if unmatched rows of it, or of rewritten files, are kept.
     """
     wanted, found, trace = now.reference.answer, now.result, now.reference.trace
@@ -79,7 +79,7 @@ def _rows_read(now: Judged) -> int | None:
     """Count the rows of the source with NULL or a key up to the table's greatest, and the next one.
 
     Returns:
-        None unless ON is one column of the table that equals one of the source, in one partition of a shuffle.
+        None unless ON equates one column of the table with one column of the source, in one partition of a shuffle.
     """
     statement, source, target = now.reference.trace.statement, now.reference.trace.source, now.case.target
     on = None if statement is None else statement.on.unnest()
@@ -111,15 +111,16 @@ def _matches_nothing(trace: Trace) -> bool:
 
 
 def _has_no_table(trace: Trace) -> bool:
-    """Tell whether the source is a query of constants: the optimizer puts them into ON, where no keys are left then."""
+    """Return whether the source is a query of constants: the optimizer puts them into ON, and leaves no keys there."""
     query = None if trace.statement is None else trace.statement.source_query
     return query is not None and query.find(exp.From) is None
 
 
 def _inserts_nothing(trace: Trace) -> bool:
-    """Tell whether a merge with an INSERT has no clause that can apply, whatever its columns hold.
+    """Return whether a merge with an INSERT has no clause that can apply, whatever the values of its columns.
 
-    A condition without a column that did not hold for one row holds for none; the entry says that no clause applied.
+    A condition without a column that did not hold for one row holds for none; the entry requires that no clause
+    applied.
     """
     if trace.statement is None:
         return False
@@ -132,7 +133,7 @@ def _inserts_nothing(trace: Trace) -> bool:
 
 
 def _values(condition: exp.Expr) -> frozenset[bool | None]:
-    """List what a condition may be, if all is known of its constants and nothing of its columns."""
+    """List the values that a condition can have if its constants are known and its columns are not."""
     match condition:
         case exp.Paren(this=inner) | exp.Cast(this=exp.Null() as inner):
             return _values(inner)

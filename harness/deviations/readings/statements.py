@@ -1,4 +1,4 @@
-"""Readings of the statement: the engine merges as another statement says."""
+"""Readings of the statement: the engine merges as if another statement were given."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _in_lists_intersected(now: Judged) -> Judged | None:
 
 
 def _intersected(node: exp.Expr) -> exp.Expr:
-    """Make one list of the IN lists of an expression that AND joins, if one of them holds a column."""
+    """Join the IN lists that AND joins into one list, if one list contains a column."""
     if not isinstance(node, exp.And) or isinstance(node.parent, exp.And):
         return node
     parts = list(node.flatten())

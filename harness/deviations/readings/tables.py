@@ -44,8 +44,8 @@ def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | Non
 def _null_hides_matches(now: Judged) -> Judged | None:
     """Count the matches of a row without those whose conditions give NULL, together as by OR.
 
-    A row with several matches is written once for each of them if its file is rewritten. The merge fails by that if it
-    adds more rows than it removes, and if the log knows how many rows the files have. Else nobody notices; then a
+    A row with several matches is written once for each of them if its file is rewritten. The merge therefore fails if
+    it adds more rows than it removes, and if the log has the files' numbers of rows. Otherwise it succeeds; then a
     partition that has nothing but copies has a file for them. A merge that marks rows in vectors writes no copies.
     """
     found = now.ask(now.case, SeveralMatches.ONE_MAY_ACT)

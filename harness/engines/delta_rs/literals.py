@@ -100,7 +100,7 @@ def _in_range(text: str, wanted: DataType) -> bool:
 
 
 def fits(text: str, wanted: DecimalType) -> bool:
-    """Tell whether a number needs no rounding."""
+    """Return whether a number needs no rounding."""
     if not _TEXTS["number"].fullmatch(text) and not re.fullmatch(r"-?[0-9]{1,38}(\.[0-9]{1,38})?", text):
         return False
     whole, _, fraction = text.lstrip("+-").partition(".")

@@ -38,13 +38,13 @@ def requirements(version: str) -> list[str]:
 
 
 def feed_takes_comments(version: str) -> bool:
-    """Tell whether a release can merge into a table with a change feed whose columns have comments."""
+    """Return whether a release can merge into a table with a change feed whose columns have comments."""
     first, fixed = _FAILS_ON_COMMENTS
     return not first <= _minor(version) < fixed
 
 
 def knows_string_view(version: str) -> bool:
-    """Tell whether a release reads Arrow's view types."""
+    """Return whether a release reads Arrow's view types."""
     return _minor(version) >= (1, 0)
 
 

@@ -70,7 +70,7 @@ def sql_type(data_type: DataType) -> str:
 
 
 def is_safe_cast(given: DataType, wanted: DataType) -> bool:
-    """Tell whether a cast means the same in both systems, overflow included (both fail)."""
+    """Return whether a cast means the same in both systems, overflow included (both fail)."""
     if given in (wanted, VOID):
         return True
     if is_integer(given):
@@ -123,7 +123,7 @@ def one_type(values: Sequence[Said]) -> DataType:
 
 
 def are_comparable(left: DataType, right: DataType) -> bool:
-    """Tell whether both systems compare values of two types alike."""
+    """Return whether both systems compare values of two types alike."""
     if left == right or (is_integer(left) and is_integer(right)) or (is_float(left) and is_float(right)):
         return True
     sizes = [_decimal_size(data_type) for data_type in (left, right)]
@@ -140,7 +140,7 @@ def _decimal_size(data_type: DataType) -> tuple[int, int] | None:
 
 
 def is_integer(data_type: DataType) -> bool:
-    """Tell whether a type is one of the four whole-number types."""
+    """Return whether a type is one of the four whole-number types."""
     return isinstance(data_type, AtomicType) and data_type.name in BITS
 
 
@@ -150,7 +150,7 @@ def width(data_type: DataType) -> int:
 
 
 def is_float(data_type: DataType) -> bool:
-    """Tell whether a type is FLOAT or DOUBLE."""
+    """Return whether a type is FLOAT or DOUBLE."""
     return isinstance(data_type, AtomicType) and data_type.name in _FLOATS
 
 

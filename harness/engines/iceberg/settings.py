@@ -125,7 +125,7 @@ def mode_of(case: Case) -> str:
 
 
 def has_changelog(case: Case) -> bool:
-    """Tell whether Iceberg's changelog reads such a table: it knows no rows that are deleted on read, and no MAP."""
+    """Return whether Iceberg's changelog reads such a table: it knows no rows that are deleted on read, and no MAP."""
     columns = (*case.target.schema.columns, *(() if case.source is None else case.source.schema.columns))
     return mode_of(case) == COPY_ON_WRITE and not any(_has_map(column.type) for column in columns)
 

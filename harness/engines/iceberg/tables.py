@@ -90,7 +90,7 @@ def query_of_rows(case: Case) -> str:
 
 
 def has_row_ids(case: Case) -> bool:
-    """Tell whether each row of the case's table has an id, which no column of the table hides."""
+    """Return whether each row of the case's table has an id, which no column of the table hides."""
     names = {name.casefold() for name in case.target.schema.names}
     return format_of(case) >= FIRST_FORMAT_WITH_ROW_IDS and names.isdisjoint(ROW_IDS)
 

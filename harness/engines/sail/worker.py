@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _read(lines: queue.SimpleQueue[str]) -> None:
-    """Read requests. The end of the input is that of the parent, and ends this process in whatever it is doing."""
+    """Read requests. When the input ends, the parent has ended, and this process ends at once, whatever it is doing."""
     with os.fdopen(os.dup(0), encoding="utf-8") as requests:  # Python closes sys.stdin itself if the process ends first
         for line in requests:
             lines.put(line)

@@ -165,7 +165,7 @@ def note_use() -> None:
 
 
 def was_used() -> bool:
-    """Tell whether this process has started a session."""
+    """Return whether this process has started a session."""
     return _Chosen.used
 
 

@@ -78,7 +78,7 @@ def make_active(session: SparkSession) -> None:
 
 
 def is_remote(session: SparkSession) -> bool:
-    """Tell whether a session is one of Spark Connect."""
+    """Return whether a session is one of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 

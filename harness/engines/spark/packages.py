@@ -35,7 +35,7 @@ class _Requested:
 
 
 def has_delta(session: SparkSession) -> bool:
-    """Tell whether a session was started with Delta Lake."""
+    """Return whether a session was started with Delta Lake."""
     return "DeltaSparkSessionExtension" in (session.conf.get("spark.sql.extensions", "") or "")
 
 

@@ -116,7 +116,7 @@ class DeltaLineEngine:
         return DeltaLineEngine(self._release, plugin)
 
     def takes_setting(self, name: str) -> bool:
-        """Tell whether a setting is one of Spark's or Delta's."""
+        """Return whether a setting is one of Spark's or Delta's."""
         return full_name(name).startswith("spark.")
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:

@@ -85,7 +85,7 @@ class MergeLineEngine(DeltaLineEngine):
         return MergeLineEngine(self._release, plugin)
 
     def takes_setting(self, name: str) -> bool:
-        """Tell whether the merge or Spark's planner reads a setting."""
+        """Return whether the merge or Spark's planner reads a setting."""
         return is_read_by_merge(name)
 
     def _steps(self, case: Case, path: Path, directory: Path) -> tuple[list[dict[str, Any]], Mapping[str, str]]:

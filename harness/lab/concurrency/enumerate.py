@@ -41,7 +41,7 @@ _RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interleaving:
-    """One interleaving of a scenario and what is wrong with it, if anything."""
+    """One interleaving of a scenario and its faults, if any."""
 
     scenario: Scenario
     history: History
@@ -55,9 +55,9 @@ def enumerate_interleavings(
 
     Args:
         scenario: the table and its writers. Merges have a point before each read and each try to write the log; the
-            other writers, which are delta-rs's, have one point.
+            other writers, run by delta-rs, have one point.
         spark: a session; each merge gets another one on the same Spark.
-        reference: says what the serial orders come to.
+        reference: computes the results of the serial orders.
     """
     judge = Judge(target=scenario.target, writers=scenario.writers, reference=reference, conflicts=scenario.conflicts)
     sessions = {writer.name: _session(spark) for writer in scenario.writers if isinstance(writer.action, Merge)}
@@ -112,7 +112,7 @@ def _run(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Body:
-    """What one writer does in its thread."""
+    """The work of one writer in its thread."""
 
     writer: Writer
     scenario: Scenario
@@ -122,7 +122,7 @@ class _Body:
     source: Path | None
 
     def run(self, turn: Turn) -> Ending:
-        """Write the table, and say how it ended."""
+        """Write the table and return the ending."""
         if self.spark is None:
             return self._write(turn)
         ending = self._merge(turn, self.spark)

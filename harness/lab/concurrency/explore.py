@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, kw_only=True)
 class _Branching:
-    """A point in time at which some writers wait; ``asleep`` are those of which nothing new would come."""
+    """A point in time at which some writers wait; ``asleep`` are those that would lead to nothing new."""
 
     waiting: Mapping[str, Footprint]
     asleep: set[str]
@@ -38,7 +38,7 @@ class _Branching:
         neutral = [name for name, point in self.waiting.items() if point.is_neutral]
         # A neutral point commutes with whatever may come: one order is enough.
         allowed = neutral[:1] if neutral else list(self.waiting)
-        # Readers first: so the first interleavings are those in which nobody has seen the others.
+        # Readers first: so in the first interleavings no writer has seen another's commit.
         awake = sorted((n for n in allowed if n not in self.asleep), key=lambda name: self.waiting[name].writes)
         if not awake:
             return False
@@ -46,17 +46,17 @@ class _Branching:
         return True
 
     def asleep_afterwards(self) -> set[str]:
-        """Say who still sleeps after the chosen writer has gone on: those whose points do not depend on its."""
+        """Return the writers still asleep after the chosen one has gone on: their points do not depend on its point."""
         chosen = self.waiting[self.chosen]
         return {name for name in self.asleep if not are_dependent(self.waiting[name], chosen)}
 
 
 def interleavings(run: Callable[[Choose], T | None]) -> Iterator[T]:
-    """Run every interleaving and yield what each comes to.
+    """Run every interleaving and yield its result.
 
     Args:
-        run: runs the writers from the beginning and asks at every point who goes on. It returns None if it was told
-            to abandon the run, which equals one that was yielded before.
+        run: runs the writers from the beginning and asks at every point who goes on. It returns None if it is asked
+            to abandon the run because the run equals one already yielded.
     """
     path: list[_Branching] = []
     while True:

@@ -1,4 +1,4 @@
-"""A history: what every writer did at which point, how it ended, and what the table held at each version."""
+"""A history: every writer's steps, points and ending, and the table at each version."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Ending:
     """How a writer ended.
 
     Attributes:
-        version: the version that it says it has committed.
+        version: the version that it reports as committed.
         error: class of its error.
-        row: affected, updated, deleted and inserted rows, if it says them (R-110).
+        row: affected, updated, deleted and inserted rows, if it reports them (R-110).
         read: the version that it read.
         newest: the newest version when it ended.
     """
@@ -47,7 +47,7 @@ class Ending:
     newest: int = 0
 
     def said(self) -> str:
-        """Say it in a few words."""
+        """Describe the ending in a few words."""
         if self.kind is EndingKind.COMMITTED:
             return f"committed version {self.version}"
         return f"{self.kind.value} ({self.error})" if self.error else self.kind.value
@@ -55,10 +55,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What came of some writers that started together.
+    """The result of writers that started together.
 
     Attributes:
-        events: what happened, in this order; empty if nobody decided the order.
+        events: what happened, in this order; empty if the order was not decided.
         endings: by name of the writer.
         states: the table at each version, from the version at the start on.
         changes: the change rows of each later version whose table records them.
@@ -87,7 +87,7 @@ class Diary:
     events: list[str] = field(default_factory=list)
 
     def note(self, name: str, text: str) -> None:
-        """Note what a writer does."""
+        """Append an event."""
         self.events.append(f"{name} {text}")
 
 

@@ -38,7 +38,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What is wrong with a history, if anything; ``tried`` are all serial orders, that of the log first."""
+    """The faults of a history, if any; ``tried`` are all serial orders, the log's order first."""
 
     problems: tuple[str, ...]
     tried: tuple[Tried, ...] = ()
@@ -50,7 +50,7 @@ class Judge:
 
     Attributes:
         target: the table as it was.
-        conflicts: who conflicts with whom; None if that is not known, so that any writer may lose against any other.
+        conflicts: the pairs of writers that conflict; None if unknown, so that any writer may lose against any other.
         commits_by_rule: a merge that changes no row makes a version if R-731 and R-732 say so; otherwise it may do so.
     """
 
@@ -62,7 +62,7 @@ class Judge:
     commits_by_rule: bool = True
 
     def judge(self, history: History) -> Verdict:
-        """Say what is wrong with a history."""
+        """Return the verdict on a history."""
         problems = [*_wrong_versions(history), *self._wrong_conflicts(history)]
         tried = self._tried_orders(history)
         allowed = tried if self.isolation is Isolation.WRITE_SERIALIZABLE else tried[:1]
@@ -90,7 +90,7 @@ class Judge:
         return Tried(tuple(order), next(problems, ""))
 
     def _wrong_answers(self, history: History, order: Sequence[str], left: Sequence[After]) -> Iterator[str]:
-        """Find writers that committed what they could not, or that say they changed other rows."""
+        """Find writers that committed without being allowed to, or that report other changed rows."""
         for name, then in zip(order, left, strict=True):
             ending = history.endings[name]
             if then.rejection is not None or (then.commits is False and self.commits_by_rule):
@@ -167,7 +167,7 @@ class Judge:
 
 
 def _wrong_versions(history: History) -> Iterator[str]:
-    """Find versions that several writers, or none of them, say they have committed."""
+    """Find versions that several writers, or none of them, report as committed."""
     claims = [ending.version for ending in history.endings.values() if ending.version is not None]
     versions = [state.version for state in history.states[1:]]
     for name, ending in history.endings.items():

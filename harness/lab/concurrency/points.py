@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class PointKind(Enum):
-    """What a writer is about to do at a point."""
+    """The step that a writer is about to take at a point."""
 
     SNAPSHOT = "snapshot"
     """ask for the newest version"""
@@ -25,7 +25,7 @@ class PointKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a writer is about to do; ``version`` is the version to create or to read."""
+    """A writer's next step; ``version`` is the version to create or to read."""
 
     kind: PointKind
     version: int | None = None
@@ -40,14 +40,14 @@ class Footprint:
 
     @property
     def is_neutral(self) -> bool:
-        """Whether what comes of it is fixed, and changes nothing for others."""
+        """Whether its result is fixed and changes nothing for others."""
         return not (self.reads or self.writes)
 
 
 def footprint(point: Point, *, newest: int) -> Footprint:
-    """Say how a point touches a log whose newest version is ``newest``.
+    """Return how a point touches a log whose newest version is ``newest``.
 
-    A version that exists is never changed. To try to create it, or to read it, comes to the same now and later.
+    A version that exists is never changed. Creating or reading it gives the same result now and later.
     """
     if point.kind is PointKind.SNAPSHOT:
         return Footprint(reads=True)
@@ -59,5 +59,5 @@ def footprint(point: Point, *, newest: int) -> Footprint:
 
 
 def are_dependent(one: Footprint, other: Footprint) -> bool:
-    """Tell whether the order of two points can matter."""
+    """Return whether the order of two points can matter."""
     return (one.writes and not other.is_neutral) or (other.writes and not one.is_neutral)

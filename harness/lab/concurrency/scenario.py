@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Isolation(Enum):
     """Which serial order a history must equal (R-751).
 
-    The page "Isolation levels" of the documentation of Delta Lake defines both. Under the first the order is that of
-    the versions in the log; under the second it may be another one.
+    The page "Isolation levels" of the documentation of Delta Lake defines both. Under the first, the order is the order
+    of the versions in the log; under the second it may be another one.
     """
 
     SERIALIZABLE = "Serializable"
@@ -50,7 +50,7 @@ Action: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn | SetProperty 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Somebody who writes the table once."""
+    """A writer that writes the table once."""
 
     name: str
     action: Action
@@ -73,7 +73,7 @@ class Scenario:
 
 
 def do_other(action: Action, path: Path, schema: Schema) -> None:
-    """Do what is no merge, by delta-rs, on the newest version of a table; see ``write_by_delta_rs``."""
+    """Perform a write other than a merge, by delta-rs, on the newest version of a table; see ``write_by_delta_rs``."""
     if isinstance(action, SetProperty):
         DeltaTable(path).alter.set_table_properties({action.name: action.value})
     elif isinstance(action, AddFeature):
@@ -83,7 +83,7 @@ def do_other(action: Action, path: Path, schema: Schema) -> None:
 
 
 def said(action: Action) -> str:
-    """Say in one line what a writer does."""
+    """Describe a writer in one line."""
     if isinstance(action, Merge):
         rows = "" if not action.source.rows else f"  -- source: {', '.join(map(str, action.source.rows))}"
         conf = "".join(f"  -- SET {name} = {value}" for name, value in action.conf.items())

@@ -49,7 +49,7 @@ _MIRROR = (
 
 
 def scenarios() -> tuple[Scenario, ...]:
-    """List all scenarios, those of two writers first."""
+    """List all scenarios, those with two writers first."""
     return (*_same_rows(), *_partitions(), *_other_commits(), *_self_reading(), *_of_three())
 
 

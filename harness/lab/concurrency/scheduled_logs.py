@@ -23,9 +23,9 @@ class ScheduledLogs:
     """Logs whose user waits for its turn before it asks for the newest version of a table, or commits to it.
 
     Attributes:
-        path: the table; others, such as a source that nobody writes, are reached without waiting.
+        path: the table; others, such as a source without writers, are reached without waiting.
         wait: waits for the turn.
-        said: takes what came of every point.
+        said: takes the result of every point.
         versions_read: takes the versions that were read, the first one first.
     """
 

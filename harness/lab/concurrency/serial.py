@@ -24,12 +24,12 @@ _APP_ID, _APP_VERSION = (f"spark.databricks.delta.write.{name}" for name in ("tx
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class After:
-    """What one writer leaves.
+    """The result of one writer.
 
     Attributes:
         target: the table afterwards.
         commits: whether there is a new version; None if a writer that changes no row may make one or not.
-        rejection: why it fails; the table is as it was then.
+        rejection: why it fails; the table is unchanged then.
         changes: its change rows; None if they are not recorded.
         row: the row that a merge returns (R-110).
         changes_rows: whether a row or the schema is changed.
@@ -44,10 +44,10 @@ class After:
 
 
 def after(target: Target, writer: Writer, reference: MergeReference) -> After:
-    """Say what a writer leaves of a table.
+    """Compute the result of a writer on a table.
 
     Raises:
-        HarnessBugError: the reference does not know: the writer must be one of those that it does.
+        HarnessBugError: the reference has no answer; a scenario may hold only writers for which it has one.
     """
     action = writer.action
     if isinstance(action, SetProperty):
@@ -65,7 +65,7 @@ def after(target: Target, writer: Writer, reference: MergeReference) -> After:
 
 
 def after_all(target: Target, writers: Sequence[Writer], reference: MergeReference) -> list[After]:
-    """Say what each of some writers leaves, one after the other."""
+    """Compute the results of several writers, one after the other."""
     found: list[After] = []
     for writer in writers:
         found.append(after(found[-1].target if found else target, writer, reference))

@@ -1,4 +1,4 @@
-"""What an enumeration says: lines for a person, and JSON."""
+"""The report of an enumeration: lines for a person, and JSON."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Tally:
             self.findings.append(one)
 
     def line(self) -> str:
-        """Say it in one line."""
+        """Describe the interleaving in one line."""
         wrong = f"{len(self.findings)} findings" if self.findings else "agree"
         return (
             f"{self.scenario.name:<22} {self.num_interleavings:>4} interleavings, {len(self.outcomes):>3} histories  "
@@ -88,7 +88,7 @@ def history_lines(writers: Sequence[Writer], history: History, verdict: Verdict)
 
 
 def tally_json(tally: Tally) -> dict[str, Any]:
-    """Say the same for programs."""
+    """Return the counts as JSON."""
     return {
         "scenario": tally.scenario.name,
         "interleavings": tally.num_interleavings,
@@ -99,7 +99,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
 
 
 def finding_json(history: History, verdict: Verdict) -> dict[str, Any]:
-    """Say what is wrong with a history for programs."""
+    """Return a history's faults as JSON."""
     return {
         "problems": list(verdict.problems),
         "events": list(history.events),
@@ -114,6 +114,6 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _outcome(history: History) -> str:
-    """Name what an interleaving came to."""
+    """Name the result of an interleaving."""
     endings = sorted((name, ending.said()) for name, ending in history.endings.items())
     return f"{endings} {[rows_said(state.rows, state.schema) for state in history.states]}"

@@ -46,7 +46,7 @@ class Turn:
             raise AbandonedError
 
     def end(self) -> None:
-        """Say that this writer has come to its end."""
+        """Mark this writer as ended."""
         self.waiting.put((self.name, None))
 
 
@@ -56,7 +56,7 @@ class Turns:
 
     Attributes:
         executor: has a thread for each writer.
-        newest: tells the newest version of the table's log.
+        newest: returns the newest version of the table's log.
     """
 
     executor: Executor
@@ -66,7 +66,7 @@ class Turns:
         """Run all writers to their ends and return what they return; None if the chooser abandons the run.
 
         Raises:
-            EngineDownError: a writer does not come to its next point.
+            EngineDownError: a writer does not reach its next point.
         """
         reached: queue.SimpleQueue[tuple[str, Point | None]] = queue.SimpleQueue()
         turns = {name: Turn(name=name, waiting=reached) for name in writers}
@@ -110,5 +110,5 @@ def _run(writer: Callable[[Turn], T], turn: Turn) -> T:
 
 
 def _ended(future: Future[T]) -> None:
-    """Wait for an abandoned writer, which removes what it wrote."""
+    """Wait for an abandoned writer, which removes its files."""
     future.exception(timeout=_PATIENCE)

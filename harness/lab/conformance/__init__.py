@@ -26,7 +26,7 @@ _SUITE = "suite.jsonl"
 
 
 class Mark(Enum):
-    """What an engine did with a case of the suite."""
+    """An engine's result on a case of the suite."""
 
     PASS = "pass"  # noqa: S105 - a mark, no password
     FAIL = "fail"
@@ -55,7 +55,7 @@ class Result:
 
 
 def suite() -> tuple[Case, ...]:
-    """Return the cases of the suite; an id is ``feature/name``, and every case says what must come out."""
+    """Return the cases of the suite; an id is ``feature/name``, and every case has its expected result."""
     return parse_cases(_text(), name=_SUITE, lines=True)
 
 
@@ -76,7 +76,7 @@ def counts(results: Sequence[Result]) -> dict[str, Counter[Mark]]:
 
 
 def failed_checks(results: Sequence[Result]) -> Counter[str]:
-    """Count failed cases by check, so that one wrong counter in many cases is seen for what it is."""
+    """Count failed cases by check, so that one wrong counter that fails many cases is visible as one fault."""
     return Counter(
         check
         for result in results
@@ -86,10 +86,11 @@ def failed_checks(results: Sequence[Result]) -> Counter[str]:
 
 
 def certificate(engine: Engine, results: Sequence[Result]) -> dict[str, Any]:
-    """Write what an engine passed, in a form that can be kept and compared.
+    """Build a certificate of the checks an engine passed, to be kept and compared.
 
     Returns:
-        A JSON object: who was tested by what and when, marks by feature, and every case with what was not checked.
+        A JSON object: the engine, this project's version and the time, marks by feature, and every case with the checks
+        that were not made.
     """
     totals = Counter(result.mark for result in results)
     return {

@@ -1,1 +1,1 @@
-"""Finds out by trial what an engine refuses, and keeps it as a file."""
+"""Probes which cases an engine refuses, and keeps the result as a file."""

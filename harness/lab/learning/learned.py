@@ -1,4 +1,4 @@
-"""What an engine takes, refuses, or does otherwise: learned by trial, kept as a file, and held against it again."""
+"""An engine's accepted, refused and deviating features: probed, kept as a file, and compared with it again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_MESSAGE = 160
 
 
 class Answer(Enum):
-    """What an engine does with a probe."""
+    """An engine's answer to a probe."""
 
     TAKES = "takes"
     REFUSES = "refuses"
@@ -43,7 +43,7 @@ class Learned:
     message: str = ""
 
     def is_same(self, other: Learned) -> bool:
-        """Tell whether two answers say the same, apart from names, numbers and paths in messages."""
+        """Return whether two answers are the same apart from names, numbers and paths in messages."""
         return self.answer is other.answer and message_skeleton(self.message) == message_skeleton(other.message)
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class EngineKnowledge:
         return frozenset(feature for feature, is_refused in refused.items() if is_refused)
 
     def remark_on(self, engine: Engine) -> str:
-        """Say if this is about another release of an engine; nothing if it is about this very one.
+        """Return a remark if this file is about another release of an engine; empty for the same release.
 
         Raises:
             UserInputError: it is about another engine.
@@ -107,7 +107,7 @@ def learned(report: CaseReport) -> Learned:
 
 
 def differences(before: EngineKnowledge, now: EngineKnowledge) -> Iterator[str]:
-    """Say in lines what is not as it was, in the order of the file."""
+    """List the differences as lines, in the order of the file."""
     for key in sorted(before.answers.keys() | now.answers.keys()):
         old, new = before.answers.get(key), now.answers.get(key)
         name = ": ".join(key)
@@ -120,7 +120,7 @@ def differences(before: EngineKnowledge, now: EngineKnowledge) -> Iterator[str]:
 
 
 def knowledge_json(known: EngineKnowledge) -> dict[str, Any]:
-    """Write what was learned, sorted, so that two versions of the file compare line by line."""
+    """Return the learned facts as JSON, sorted, so that two versions of the file compare line by line."""
     groups: dict[str, dict[str, Any]] = {}
     for (group, name), found in sorted(known.answers.items()):
         by_answer = groups.setdefault(group, {})

@@ -54,7 +54,7 @@ class Probe:
     """One thing that an engine may refuse.
 
     Attributes:
-        group: such as ``type as key``. name: what is tried.
+        group: such as ``type as key``. name: of the feature tried.
         features: names of the features of random cases that it belongs to.
     """
 

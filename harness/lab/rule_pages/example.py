@@ -1,4 +1,4 @@
-"""A minimal case as Markdown: its tables, its statement, and what the reference says it comes to."""
+"""A minimal case as Markdown: its tables, its statement, and the reference's answer."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def page_markdown(page: RulePage, *, linked: bool = True) -> str:
     """Write the page of a rule.
 
     Args:
-        page: the rule and what is known of it.
+        page: the rule and its facts.
         linked: whether rules and tests become links to other pages and to files of the repository.
     """
     rule = page.rule

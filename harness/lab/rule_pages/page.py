@@ -35,11 +35,11 @@ class Reach:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePage:
-    """What the page of a rule shows.
+    """The content of a rule's page.
 
     Attributes:
         case: the minimal case, None if no case can reach the rule.
-        reference: what the case comes to; None without a case.
+        reference: the result of the case; None without a case.
         out_of_reach: why no case can reach the rule; None if one can, or if nothing counts the rule's cases.
         tests: the tests that hold the rule, as ``FILE::FUNCTION``.
         num_cases: random cases that reach the rule; None if none can, or if nothing counts them.

@@ -1,4 +1,4 @@
-"""The engines that can merge large tables: both on Spark, in a session like those of production."""
+"""The engines that can merge large tables: both on Spark, in a session with production settings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ScaleEngine(Protocol):
         """The engine's release."""
 
     def merge(self, tables: Mapping[str, Path], sql: str) -> Merged:
-        """Merge ``source`` into ``target``, whose folders are given, and say what came of it.
+        """Merge ``source`` into ``target``, whose folders are given, and return the result.
 
         Raises:
             EngineDownError: when Spark is gone.
@@ -70,7 +70,7 @@ def open_scale_engine(name: str, *, driver_memory: str = DEFAULT_DRIVER_MEMORY) 
 
     Args:
         name: ``pyspark`` or ``delta-spark``.
-        driver_memory: heap of Spark's JVM, as Spark spells it.
+        driver_memory: heap of Spark's JVM, in Spark's notation.
 
     Raises:
         UserInputError: for another name, or if Spark's place cannot be used.

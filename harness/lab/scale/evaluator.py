@@ -1,7 +1,7 @@
-"""What a merge of tables that stay in their files must come to; its rows are left as queries.
+"""The expected result of a merge of tables that stay in their files; its rows are left as queries.
 
 Statement, names, types and values are the reference's own; ``merge_tables`` follows them with queries made for many
-rows. What only rows in memory can answer is unsupported here, with its reason: which of several failing rows comes
+rows. Questions that need rows in memory are unsupported here, with a reason: which of several failing rows comes
 first, queries inside the statement, schema evolution.
 """
 
@@ -75,13 +75,13 @@ def evaluate_relations(
     *,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Forecast | Rejection | Unsupported:
-    """Say what a merge of two relations must come to.
+    """Compute the expected result of a merge of two relations.
 
     Args:
-        case: the statement, the settings and the schemas; its tables are empty, the relations stand for them.
+        case: the statement, the settings and the schemas; its tables are empty, the relations replace them.
         relations: the tables.
-        connection: a DuckDB whose time zone is UTC; it keeps what the forecast's queries read.
-        on_step: is told what is computed next.
+        connection: a DuckDB whose time zone is UTC; it keeps the tables that the forecast's queries read.
+        on_step: receives the next step of the computation.
     """
     try:
         return _evaluate(case, relations, connection, on_step)

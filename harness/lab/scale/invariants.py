@@ -31,7 +31,7 @@ _WRITTEN = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsCopie
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Laws:
-    """Holds what a merge left behind against itself.
+    """Checks that the files and metrics of a merge agree with each other.
 
     Attributes:
         present: (kind, action) of the statement's clauses; empty if they are not known.
@@ -56,7 +56,7 @@ class Laws:
         yield from self._feed()
 
     def _records(self) -> Iterator[Mismatch]:
-        """P-10: the records of added and removed files are those of the metrics."""
+        """P-10: the records of added and removed files agree with the metrics."""
         seen = self.observed
         for what, files, parts in (("removed", seen.removed, _CHANGED), ("added", seen.added, _WRITTEN)):
             if not all(part in seen.metrics for part in parts):
@@ -67,7 +67,7 @@ class Laws:
                 yield broken_law("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
 
     def _sizes(self) -> Iterator[Mismatch]:
-        """R-510: files and bytes of the metrics are those of the log, and the log's are those of the disk."""
+        """R-510: files and bytes of the metrics agree with the log, and the log agrees with the disk."""
         seen = self.observed
         counted = {
             "numTargetFilesAdded": len(seen.added.actions),
@@ -136,7 +136,7 @@ class Laws:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What a file holds in one column."""
+    """The values of a file in one column."""
 
     num_nulls: int
     low: Any

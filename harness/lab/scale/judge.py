@@ -38,12 +38,12 @@ _SHOWN = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """What an engine said of a merge.
+    """An engine's answer to a merge.
 
     Attributes:
         rejection: how it failed; None if it succeeded.
         metrics: what the command itself reports.
-        path: the execution path by its letter, None if the engine does not tell.
+        path: the execution path by its letter, None if the engine does not report it.
     """
 
     rejection: Rejection | None = None
@@ -53,13 +53,13 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What came of holding a merge against the reference.
+    """The result of comparing a merge with the reference.
 
     Attributes:
         reason: why the verdict is ``unsupported``.
         keys: keys of the first rows that differ, for a small case.
-        checked: how many rows each comparison saw on the reference's side, by its name; what was not checked is 0.
-        counts: what the reference counted: rows matched, changed, files rewritten.
+        checked: how many rows each comparison saw on the reference's side, by its name; 0 for comparisons not made.
+        counts: the reference's counts: rows matched, changed, files rewritten.
         path: the execution path of the reference; None if it has none.
         reported: the metrics of the engine.
         unchecked: checks that were not made, with the reason.
@@ -89,9 +89,9 @@ def judge(
     Args:
         spec: the case.
         tables: the folders of ``target``, after the merge, and ``source``.
-        merged: what the engine said.
+        merged: the engine's answer.
         connection: a DuckDB of its own, its limits and its time zone set.
-        on_step: is told what comes next, and of how many rows.
+        on_step: receives the next step and its number of rows.
     """
     taken = None if merged.path is None else MergePath(merged.path)
     try:
@@ -118,7 +118,7 @@ def judge(
 
 
 def _unreadable(error: Exception) -> Judgement:
-    """Say that the merge left a table that cannot be read."""
+    """Report that the merge left an unreadable table."""
     text = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
     lines = (fit(text.split("\n", maxsplit=1)[0]),)
     mismatch = Mismatch(check=Check.ERROR, against=REFERENCE, kind="unreadable_table", lines=lines)
@@ -139,7 +139,7 @@ def _judge_errors(answer: Forecast | Rejection, found: Rejection | None, observe
 
 
 class _Comparison:
-    """The comparison of a merge that both sides say succeeds."""
+    """The comparison of a merge that succeeds on both sides."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class _Comparison:
         return self._judgement()
 
     def _type_faults(self) -> tuple[str, ...]:
-        """Tell where the files written do not store the table's types; reading them would hide it."""
+        """List the columns whose files do not store the table's types; reading them would hide it."""
         files: tuple[Files, ...] = (self._observed.added, self._observed.change_files)
         return tuple(fit(fault) for one in files for fault in one.type_faults(self._connection))
 
@@ -234,7 +234,7 @@ def _feed(changes: str, schema: Schema) -> str:
 
 
 def _row_mismatches(compared: MultisetDiff, check: Check, schema: Schema) -> tuple[Mismatch, ...]:
-    """Say how many rows differ, and show the first ones."""
+    """Report the number of differing rows and the first ones."""
     tied = len(schema.columns) - 1 if check is Check.CDF else None
     first = difference(compared.missing, compared.extra, wanted_schema=schema, found_schema=schema, tied=tied)
     shown = row_mismatches(first, check=check, against=REFERENCE, wanted_schema=schema, found_schema=schema)

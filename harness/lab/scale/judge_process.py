@@ -31,11 +31,11 @@ _KILOBYTE = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A judgement with what it took.
+    """A judgement with its time and memory.
 
     Attributes:
         seconds: by step, in order.
-        peak_bytes: the largest resident memory of the process; None if the system does not tell.
+        peak_bytes: the largest resident memory of the process; None if the system does not report it.
     """
 
     judgement: Judgement
@@ -58,8 +58,8 @@ def judge_apart(
         spec: as of ``judge``.
         tables: the same.
         merged: the same.
-        memory_bytes: what the process may use; DuckDB spills to disk before.
-        spill: a folder for what does not fit in memory.
+        memory_bytes: the most that the process may use; DuckDB spills to disk before.
+        spill: a folder for data that do not fit in memory.
         on_step: as of ``judge``.
 
     Raises:
@@ -107,7 +107,7 @@ def connect(*, memory_bytes: int, spill: Path) -> duckdb.DuckDBPyConnection:
 
 
 def peak_bytes() -> int | None:
-    """Return the largest resident memory of this process so far; None if the system does not tell.
+    """Return the largest resident memory of this process so far; None if the system does not report it.
 
     Linux keeps the peak of the parent in ``ru_maxrss`` across the start of a program, so its own count goes first.
     """
@@ -144,7 +144,7 @@ def _main() -> int:
     except (duckdb.OutOfMemoryException, MemoryError) as error:
         _say({"done": {"message": str(error).split("\n", maxsplit=1)[0]}})
         return _OUT_OF_MEMORY
-    except KeyboardInterrupt:  # the parent gets it too, and tells the user
+    except KeyboardInterrupt:  # the parent gets it too, and reports it to the user
         return ExitCode.INTERRUPTED
     ends = [start for _, start in steps[1:]] + [time.perf_counter()]
     seconds = {name: round(end - start, 2) for (name, start), end in zip(steps, ends, strict=True)} if steps else {}

@@ -1,4 +1,4 @@
-"""A merge of large tables in DuckDB: rows stay queries, and what is kept of them are their numbers.
+"""A merge of large tables in DuckDB: rows stay queries, only their numbers are stored.
 
 ==================  =========================================================================================
 ``target``          view: rid, file, t0, t1, ..., and o0, ...: the columns that differ in the final schema (R-610)
@@ -13,7 +13,7 @@
 ``touched``         files that a merge that rewrites files must rewrite (R-410)
 ==================  =========================================================================================
 
-``mergecheck.reference.evaluation`` says the same in the plainest way; a test holds one against the other.
+``mergecheck.reference.evaluation`` implements the same rules in the plainest way; a test compares the two.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class MergeTables:
         self._apply(Kind.MATCHED, f"source, target WHERE {self.merge.on.sql}")
 
     def has_multi_matched(self) -> bool:
-        """Tell whether a row of the target has two or more matches (R-320)."""
+        """Return whether a row of the target has two or more matches (R-320)."""
         return bool(self._select("SELECT 1 FROM matched_n GROUP BY rid HAVING count(*) > 1 LIMIT 1"))
 
     def multi_matched_may_be_pruned(self) -> bool:
-        """Tell if no multi-matched row makes the target-only predicates of a clause TRUE (R-322)."""
+        """Return whether no multi-matched row makes the target-only predicates of a clause TRUE (R-322)."""
         allowed = " OR ".join(_conjunction(clause.target_only) for clause in self.merge.of(Kind.MATCHED))
         multi_matched = "SELECT rid FROM matched_n GROUP BY rid HAVING count(*) > 1"
         return not self._select(f"SELECT 1 FROM ({multi_matched}) JOIN target USING (rid) WHERE {allowed} LIMIT 1")
@@ -104,7 +104,7 @@ class MergeTables:
             self._create(f"TABLE {name}", " UNION ALL ".join(parts))
 
     def _effect(self, clause: ResolvedClause, index: int) -> str:
-        """Write the query of what a clause does to the rows to which it applies."""
+        """Write the query of a clause's effect on the rows to which it applies."""
         table, kind = _TABLE_OF[clause.kind], f"'{clause.kind.value}' AS kind"
         if clause.action is Action.DELETE:
             return f"SELECT DISTINCT rid, {kind} FROM {table}_n WHERE applied = {index}"
@@ -187,7 +187,7 @@ class MergeTables:
         return ", ".join(f"c{index}" for index in self._all(indexes))
 
     def old_columns(self, indexes: Sequence[int] | None = None) -> str:
-        """List the columns of an old row in the final schema for a SELECT, named as those of new rows."""
+        """List the columns of an old row in the final schema for a SELECT, under the names of a new row's columns."""
         olds = ((index, self.merge.old[index].sql) for index in self._all(indexes))
         return ", ".join(f"{old if is_short(old) else f'o{index}'} AS c{index}" for index, old in olds)
 

@@ -51,7 +51,7 @@ class MultisetDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
-    """The sums of a multiset of rows; those of a union are the sums of its parts."""
+    """The sums of a multiset of rows; the sums of a union are the sums of its parts."""
 
     rows: int
     first: int
@@ -65,7 +65,7 @@ class Sums:
 
 
 def num_passes(num_rows: int) -> int:
-    """Say in how many passes multisets of so many rows are compared."""
+    """Return in how many passes multisets of so many rows are compared."""
     return max(1, -(-num_rows // ROWS_PER_PASS))
 
 
@@ -75,7 +75,7 @@ def compare_multisets(
     """Compare the rows of two queries.
 
     Args:
-        connection: keeps what differs in a temporary table meanwhile.
+        connection: keeps the differing rows in a temporary table meanwhile.
         wanted: a query; its columns are those of the schema in order, under the names c0, c1, ...
         found: another one.
         schema: the types of the columns; the first one is the key.
@@ -127,6 +127,6 @@ def multiset_sums(connection: DuckDBPyConnection, rows: str, schema: Schema) -> 
 
 
 def _signs(schema: Schema) -> list[str]:
-    """Tell -0.0 from 0.0, which DuckDB takes for equal; the sign of NaN means nothing."""
+    """Distinguish -0.0 from 0.0, which DuckDB takes for equal; the sign of NaN means nothing."""
     floating = [i for i, column in enumerate(schema.columns) if column.type in (DOUBLE, FLOAT)]
     return [f"(c{i} = 0 AND signbit(c{i}))" for i in floating]

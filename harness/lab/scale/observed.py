@@ -1,4 +1,4 @@
-"""What a merge left behind in a table that the scale mode wrote at version 0, as files and queries."""
+"""The result of a merge in a table that the scale mode wrote at version 0, as files and queries."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Observed:
     """A table before and after one merge.
 
     Attributes:
-        before: the files of version 0. after: those of the newest version.
+        before: the files of version 0. after: the files of the newest version.
         added: data files of the merge's commit. removed: files that it takes away. change_files: of the feed.
         derived: whether the change rows are all rows of added and removed files, because there are no change files.
         hidden: whether the commit's rows are in no feed, since nothing changed (R-605).
-        metrics: of the history, or what the command itself says where nothing was committed (R-502).
-        path: the execution path; None if the engine does not tell.
+        metrics: of the history, or of the command itself where nothing was committed (R-502).
+        path: the execution path; None if the engine does not report it.
     """
 
     before: Files

@@ -1,6 +1,6 @@
 """From a mismatch among millions of rows to an ordinary case of a few, kept as a finding.
 
-First the rows of the keys that differ, then small tables of the same shape, if the difference is not one of rows.
+First the rows of the keys that differ, then small tables of the same shape, if the rows do not differ.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Files:
         return f"CAST({texts}[CAST(file_index AS BIGINT) + 1] AS {duckdb_type(column.type)})"
 
     def type_faults(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
-        """Tell in which files a column is not stored in its type, or not at all; reading would hide it."""
+        """List the files in which a column has another type or is missing; reading would hide it."""
         wanted = {c.name: duckdb_type(c.type) for c in self.schema.columns if c.name not in self.partition_by}
         faults = []
         for path in self.paths:

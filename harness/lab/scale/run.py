@@ -41,7 +41,7 @@ class Limits:
 
     Attributes:
         memory_bytes: of the process with the reference and the comparison.
-        work: the folder for tables and for what DuckDB spills; what is made there goes at the end.
+        work: the folder for tables and for DuckDB's spilled data; the run removes its files at the end.
         findings: where mismatches are kept.
         shrink: how long a mismatch is shrunk.
     """
@@ -75,7 +75,7 @@ class ScaleReport:
 
     @property
     def verdict(self) -> Verdict:
-        """What came of it."""
+        """The verdict of the judgement."""
         return self.judged.judgement.verdict
 
 
@@ -86,9 +86,9 @@ def run_scale(
 
     Args:
         spec: what to generate and to merge.
-        engine: what merges.
+        engine: the engine that merges.
         limits: where, and with how much memory.
-        listener: is told each phase as it begins, and the number of rows that it is about.
+        listener: receives each phase as it begins, and its number of rows.
 
     Raises:
         EngineDownError: if Spark is gone.

@@ -18,7 +18,7 @@ _GB = 10**9
 
 
 def report_lines(report: ScaleReport) -> list[str]:
-    """Write what a person reads of one case."""
+    """Return the report on one case for a person."""
     judged, judgement, tables = report.judged, report.judged.judgement, report.tables
     rows = f"{tables.target_rows:,} + {tables.source_rows:,} rows in {report.spec.files} files"
     verdict = judgement.verdict.value.upper().replace("_", " ")
@@ -71,7 +71,7 @@ def _reduced(report: ScaleReport) -> list[str]:
 
 
 def report_json(report: ScaleReport) -> dict[str, Any]:
-    """Write what a program reads of one case."""
+    """Return the report on one case as JSON."""
     judgement, reduction = report.judged.judgement, report.reduction
     return {
         "spec": asdict(report.spec),

@@ -1,4 +1,4 @@
-"""The rows of the matrix: features of a case, each by the labels that drawing gives to what a case really contains."""
+"""The rows of the matrix: features of a case, each by the labels that the draw gives to the case's actual content."""
 
 from __future__ import annotations
 

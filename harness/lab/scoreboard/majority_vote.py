@@ -1,6 +1,6 @@
-"""Who differs from the rest, check by check, if several parties answered one case; the reference is one of them.
+"""Majority vote per check over several engines' answers to one case; the reference is one of the parties.
 
-A party that cannot say something has no vote on it.
+A party without an answer to a check has no vote on it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Vote:
     """The parties' answers to one check.
 
     Attributes:
-        groups: names of parties that say the same, the largest group first.
+        groups: names of parties with the same answer, the largest group first.
     """
 
     check: Check
@@ -46,7 +46,7 @@ class Vote:
 
     @property
     def text(self) -> str:
-        """Say it for a person."""
+        """Describe the vote for a person."""
         if len(self.groups) == 1:
             return "all agree"
         if not self.odd:
@@ -59,7 +59,7 @@ class Vote:
 class _Party:
     name: str
     answer: Outcome | Prediction | Rejection
-    capabilities: Capabilities | None  # None: the reference, which can say everything
+    capabilities: Capabilities | None  # None: the reference, which has an answer to everything
     contradicts: frozenset[Check] | None = None
     """The checks in which an engine was found to differ from the reference; None if it was not compared with it."""
     left_out: frozenset[str] = frozenset()
@@ -69,15 +69,16 @@ class _Party:
 def votes(
     reports: Sequence[CaseReport], capabilities: Sequence[Capabilities], *, min_parties: int = 3
 ) -> tuple[Vote, ...]:
-    """Hold the answers of several engines to one case, and the reference's, against each other.
+    """Compare the answers of several engines to one case, and the reference's, with each other.
 
-    An engine's own comparison with the reference decides whether the two say the same. So whatever the reference
+    An engine's own comparison with the reference decides whether the two answers are the same. So whatever the
+    reference
     allows is one answer, and a vote never contradicts a verdict.
 
     Args:
         reports: one per engine, of the same case.
         capabilities: of the engines, in the same order.
-        min_parties: how many must have something to say on a check; two can only contradict each other.
+        min_parties: how many must have an answer to a check; two can only contradict each other.
 
     Returns:
         One vote per check.
@@ -113,12 +114,12 @@ def _name_in(reports: Sequence[CaseReport], report: CaseReport) -> str:
 
 
 def odd_lines(found: Sequence[Vote]) -> list[str]:
-    """Show the votes in which somebody differs."""
+    """Show the votes in which a party differs."""
     return [f"{vote.check.value:<11}{vote.text}" for vote in found if len(vote.groups) > 1]
 
 
 def odd_json(found: Sequence[Vote]) -> dict[str, Any]:
-    """Write the votes: by check, the groups of those that say the same and who is the odd one."""
+    """Return the votes as JSON: by check, the groups with the same answer, and the odd one."""
     return {vote.check.value: {"groups": [list(g) for g in vote.groups], "odd": list(vote.odd)} for vote in found}
 
 
@@ -146,7 +147,7 @@ def _vote(
 
 
 def _agree(check: Check, left: _Party, right: _Party, same: Callable[[_Party, _Party], bool]) -> bool:
-    """Tell whether two parties say the same; what each says of the reference goes before their own answers."""
+    """Return whether two parties give the same answer; their comparisons with the reference take precedence."""
     said = [check in party.contradicts for party in (left, right) if party.contradicts is not None]
     if REFERENCE in (left.name, right.name) and said:
         return not said[0]

@@ -1,4 +1,4 @@
-"""Features x engines from one stream of random cases: who agrees on what, who deviates, who cannot say."""
+"""Features x engines from one stream of random cases: agreement, deviations and unsupported cases."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Difference:
         column: the name of the column, see there.
         deviations: ids of known deviations; empty if it is not explained.
         readings: what the engine's result implies.
-        votes: who stands where on the minimal case; empty where fewer than three parties answered.
+        votes: the votes on the minimal case; empty where fewer than three parties answered.
     """
 
     column: str
@@ -78,7 +78,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Column:
-    """What one engine did over the stream.
+    """One engine's results over the stream.
 
     Attributes:
         cells: answers by feature. totals: answers over all cases. not_checked: cases by check not made.
@@ -154,11 +154,11 @@ class MatrixRun:
     Args:
         engines: they are up.
         names: what starts each of them; None for the names of their classes.
-        deviations: what is known of them.
+        deviations: their known deviations.
         findings: where minimal cases are kept.
         reference: gives the reference for an engine; engines that take a row with several matches alike share one.
-        listener: told how many cases were checked.
-        shrink_seconds: how much time the case of one difference is worth.
+        listener: receives the number of checked cases.
+        shrink_seconds: time limit for shrinking the case of one difference.
     """
 
     def __init__(
@@ -195,11 +195,11 @@ class MatrixRun:
         """Check cases on every engine that is still up until the budget is spent.
 
         Args:
-            cases: the stream: each case with the labels of what it contains.
+            cases: the stream: each case with the labels of its content.
             seed: where the stream comes from.
             max_cases: None for no limit.
             max_seconds: None for no limit.
-            features_off: what the stream does not draw, for the record.
+            features_off: features that the stream does not draw, for the record.
         """
         for column in self._columns:
             self._guarded(column, lambda column=column: run_limited(column.engine, WARM_UP, DEFAULT_LIMIT))  # type: ignore[misc]

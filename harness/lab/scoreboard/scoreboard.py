@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from mergecheck.harness.lab.scoreboard.stored_runs import StoredDifference, StoredRun
 
 FEW_CASES = 30
-"""A release with fewer judged cases says little."""
+"""A release with fewer judged cases carries little evidence."""
 
 
 @dataclass(slots=True)
 class Release:
-    """What a release of an engine did in all runs.
+    """The results of an engine's release in all runs.
 
     Attributes:
         cells: answers by feature. totals: answers over all cases.
         unsupported: cases by reason.
-        runs: what was checked, in words.
+        runs: the checked cases, in words.
         down: why the engine ended before the cases did, once for each run in which it did.
     """
 
@@ -80,7 +80,7 @@ class Cause:
         return sorted(self.cases, key=version_key)
 
     def add(self, version: str, found: StoredDifference) -> None:
-        """Count what a run of a release saw."""
+        """Count the results of one run of a release."""
         self.cases[version] += found.num_cases
         self.features.setdefault(version, Counter()).update(found.features)
         if _size(found) < _size(self.smallest):
@@ -96,7 +96,7 @@ class EngineScores:
     causes: tuple[Cause, ...]
 
     def cause_of(self, version: str, feature: str) -> Cause | None:
-        """Choose what a cell shows: of the causes seen in it, the first."""
+        """Choose the cause that a cell shows: the first of those seen in it."""
         return next((cause for cause in self.causes if cause.features.get(version, Counter())[feature]), None)
 
 

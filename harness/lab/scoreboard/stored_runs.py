@@ -46,10 +46,10 @@ class StoredDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """What one run says of one release of an engine.
+    """The results of one run for one release of an engine.
 
     Attributes:
-        file: where it was read. cases: what was checked, in words; the same words mean the same cases.
+        file: where it was read. cases: the checked cases, in words; the same words mean the same cases.
         totals: answers over all cases. features: the same by feature; empty if the run did not count them.
         unsupported: cases by reason.
         down: why the engine ended before the cases did; empty if it did not.
@@ -125,7 +125,7 @@ def _counted(
 
 
 def _differences(document: dict[str, Any]) -> Iterator[StoredDifference]:
-    """Read what a matrix keeps of every difference, and what ``fuzz`` keeps: known deviations are counted only."""
+    """Read the stored differences: a matrix keeps every difference, ``fuzz`` keeps only counts of known deviations."""
     for one in document.get("differences", []) + document.get("findings", []):
         yield _difference(one)
     for name, number in document.get("deviations", {}).items():

@@ -47,7 +47,7 @@ def rich_table(matrix: Matrix) -> Table:
 
 
 def summary_lines(matrix: Matrix) -> list[str]:
-    """Say below the table what the numbers hide: reasons, checks that were not made, differences with a case each."""
+    """Return the lines below the table: reasons, checks not made, differences with a case each."""
     lines = ["", LEGEND, f"{counted(matrix.num_cases, 'case')} of seed {matrix.seed} in {matrix.seconds:.0f} s"]
     for column in matrix.columns:
         lines += ["", _title(column)]
@@ -176,7 +176,7 @@ def _counts_json(counts: Counter[Answer]) -> dict[str, int]:
 
 
 def _escaped(text: str) -> str:
-    """Keep what engines and cases say from being read as Markdown or HTML."""
+    """Escape the texts of engines and cases so that they are not read as Markdown or HTML."""
     plain = printable(" ".join(text.split()))
     for character in "\\`*_[]<>|#":
         plain = plain.replace(character, "\\" + character)

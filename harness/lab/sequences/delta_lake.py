@@ -29,7 +29,7 @@ def write_by_delta_lake(step: OtherStep, spark: SparkSession, path: Path, *, sch
     """Do a step by Delta Lake on the newest version of a table.
 
     Args:
-        step: what is done.
+        step: the step.
         spark: a session that has Delta Lake.
         path: the table's folder.
         schema: the table's columns.
@@ -43,7 +43,7 @@ def write_by_delta_lake(step: OtherStep, spark: SparkSession, path: Path, *, sch
     with staged_tables() as staged:
         location = staged.publish(path)
         try:
-            # files put together keep what they have
+            # merged files keep their data
             with named_tables(spark, {_TABLE: location}), settings_of(spark, AS_STORED):
                 if isinstance(step, Append):
                     rows = tuple(widened(row, schema) for row in step.rows)

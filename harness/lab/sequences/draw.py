@@ -49,9 +49,9 @@ _LEFT_OUT = (
     Feature.LARGE_TABLES,
     Feature.INVALID,
     Feature.COMMIT_SETTINGS,  # a second merge of one transaction does nothing
-    Feature.RANDOM_VALUES,  # the next merge reads what nobody can know
+    Feature.RANDOM_VALUES,  # the next merge would read unpredictable values
     Feature.TIME_DEFAULTS,
-    Feature.NO_STATISTICS,  # whether a file counts its rows decides what becomes of it (R-463)
+    Feature.NO_STATISTICS,  # whether a file counts its rows decides how a merge treats it (R-463)
 )
 DELTA_SPARK = "delta-spark"
 """The engine that maintains tables with features."""
@@ -77,7 +77,7 @@ def sequences(
     Args:
         seed: every seed has its own stream. A number is the same sequence wherever the stream begins.
         num_steps: steps of each sequence; the first and the last are merges.
-        writers: engines that take turns, with what they can do. The first two steps are then merges of two of them,
+        writers: engines that take turns, with their capabilities. The first two steps are then merges of two of them,
             and every ordered pair has its turn. Empty if one engine does all merges.
         start: the first number.
     """
@@ -100,7 +100,7 @@ def sequences(
 
 
 def _profile(abilities: Mapping[str, Capabilities]) -> Profile:
-    """Leave out what one of the writers does not take, and settings; a change feed only if all write one.
+    """Leave out features that one of the writers does not take, and settings; a change feed only if all write one.
 
     Tables have features if all writers take them, and one of them is Delta Lake, which then maintains the tables:
     delta-rs does not.
@@ -108,7 +108,7 @@ def _profile(abilities: Mapping[str, Capabilities]) -> Profile:
     lacking = {name for each in abilities.values() for name in each.features_off}
     off = {*_LEFT_OUT, *(feature for feature in Feature if feature.value in lacking)}
     if abilities:
-        off.add(Feature.SETTINGS)  # those of one writer mean nothing to another, which then skips the merge
+        off.add(Feature.SETTINGS)  # a writer's settings mean nothing to another, which then skips the merge
     if DELTA_SPARK in abilities and all(each.table_features for each in abilities.values()):
         # Delta Lake changes no property of a table with such names
         profile = FULL_PROFILE.without(*off, Feature.SPACED_NAMES)

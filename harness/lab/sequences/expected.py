@@ -1,4 +1,4 @@
-"""What a table must hold after a step that is no merge."""
+"""The expected table after a step other than a merge."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ OtherStep: TypeAlias = Append | Delete | Rewrite | AddColumn | Checkpoint | Rest
 
 
 class UnpredictableStepError(Exception):
-    """The reference does not say what a step leaves; the message says why."""
+    """The reference has no answer for a step; the message gives the reason."""
 
 
 class StepNotDoneError(Exception):
-    """A step's writer does not do it; the message says why."""
+    """A step's writer cannot do it; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What a step must leave.
+    """The expected result of a step.
 
     Attributes:
-        changes: its change rows, each a row followed by the type of change; None if they are not known.
+        changes: its change rows, each a row followed by the type of change; None if unknown.
     """
 
     schema: Schema
@@ -64,16 +64,16 @@ class Expected:
 def expected(
     step: OtherStep, target: Target, reference: MergeReference, *, versions: Sequence[Version] = ()
 ) -> Expected:
-    """Say what a table must hold after a step.
+    """Compute the expected table after a step.
 
     Args:
-        step: what is done.
+        step: the step.
         target: the table before.
-        reference: says what a DELETE does.
-        versions: all versions of the table, the newest one last; a restore asks for them.
+        reference: evaluates a DELETE.
+        versions: all versions of the table, the newest one last; a restore reads them.
 
     Raises:
-        UnpredictableStepError: nobody knows.
+        UnpredictableStepError: the result cannot be predicted.
     """
     same = Expected(schema=target.schema, rows=target.rows, properties=target.properties)
     if isinstance(step, Append):

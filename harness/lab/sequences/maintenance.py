@@ -29,14 +29,14 @@ def maintain(step: OtherStep, path: Path, *, schema: Schema, version: int, engin
     """Do a step on the newest version of a table.
 
     Args:
-        step: what is done.
+        step: the step.
         path: the table's folder.
         schema: the table's columns; rows are appended in them.
         version: the table's newest version.
         engine: Delta Lake on Spark; None for delta-rs.
 
     Raises:
-        StepNotDoneError: it does not do it.
+        StepNotDoneError: the engine cannot do the step.
         EngineDownError: Spark is gone.
     """
     if isinstance(engine, SparkSessionEngine):

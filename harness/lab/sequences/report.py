@@ -25,15 +25,15 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequenceReport:
-    """What became of a sequence.
+    """The result of a sequence.
 
     Attributes:
         num_steps: steps done, the last one included.
-        report: of the merge that ended it; its case holds the table as it was then. None if it ended otherwise.
+        report: of the merge that ended it; its case holds the table before that merge. None if it ended otherwise.
         mismatches: the differences.
         reason: why it is unsupported, or what failed.
-        pair: who wrote the table last and who then read or merged it, if that is where they differ.
-        turns: what the writers did.
+        pair: the table's last writer, and the reader or merger after it, if the difference lies between the two.
+        turns: the writers' steps and reads.
     """
 
     sequence: Sequence
@@ -47,7 +47,7 @@ class SequenceReport:
 
 
 class StopError(Exception):
-    """A sequence ends before its last step; the attributes are those of its report."""
+    """A sequence ends before its last step; the attributes are those in its report."""
 
     def __init__(
         self,

@@ -50,16 +50,16 @@ if TYPE_CHECKING:
 
 
 def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engine] | None = None) -> SequenceReport:
-    """Do the steps one after the other, then hold the whole change feed against what the steps must have written.
+    """Do the steps one after the other, then compare the whole change feed with the expected changes of the steps.
 
     Args:
-        sequence: what to do.
+        sequence: the table and its steps.
         engine: does the merges, see ``LivingEngine``.
         writers: the engines that the sequence names, by their names; those that can read read the table after every
-            step. All that is no merge is delta-rs's, or that of the one that maintains the table.
+            step. delta-rs does all other steps, or the engine that maintains the table.
 
     Returns:
-        The first disagreement, if there is one. Ctrl+C raises KeyboardInterrupt, whatever an engine makes of it.
+        The first disagreement, if there is one. Ctrl+C raises KeyboardInterrupt, even if an engine swallows it.
     """
     lacking = [each.name for each in (engine, *(writers or {}).values()) if not isinstance(each, LivingEngine)]
     if lacking:
@@ -116,7 +116,7 @@ class _Run:
         self._look()
 
     def do(self, step: Step) -> None:
-        """Do one step and compare what it left."""
+        """Do one step and compare its result."""
         if isinstance(step, Merge):
             self._merge(step)
             return
@@ -172,14 +172,14 @@ class _Run:
                 self.turns.skipped[report.reason] += 1
                 return
             raise StopError(Ending.UNSUPPORTED, reason=report.reason)
-        if report.verdict is Verdict.JUDGED_IN_PART:  # what the table holds now, nobody has predicted
+        if report.verdict is Verdict.JUDGED_IN_PART:  # the table's rows are not predicted
             raise StopError(Ending.UNSUPPORTED, reason=report.reason)
         if report.verdict is Verdict.MISMATCH:
             if not (step.writer and self._differs_alone(case, engine, report)):
                 raise StopError(Ending.MISMATCH, report=report, pair=(self._last, step.writer) if step.writer else None)
             self.turns.own[step.writer] += 1
             self._own = case, engine
-            self._is_feed_known = False  # nobody has predicted the change rows of that version
+            self._is_feed_known = False  # the change rows of that version are not predicted
         state = self._look()
         if state.version > version:
             answer = report.reference.answer
@@ -188,12 +188,12 @@ class _Run:
             self._written(step.writer or self._engine.name, state)
 
     def _differs_alone(self, case: Case, engine: Engine, report: CaseReport) -> bool:
-        """Tell whether a merge differs so on a table of the harness, too: then no other writer is the cause."""
+        """Return whether a merge differs so on a table of the harness, too: then no other writer is the cause."""
         alone = check_case(case, engine, reference=self._reference.evaluate)
         return _kinds(report.mismatches) <= _kinds(alone.mismatches)
 
     def _written(self, writer: str, state: TableState) -> None:
-        """Count whose turn it was, and let every reader read what was written."""
+        """Count the writer's turn, and let every reader read the table."""
         if not self._writers:
             return
         self.turns.pairs[self._last, writer] += 1
@@ -215,7 +215,7 @@ class _Run:
             self.turns.own[f"{name} as reader"] += 1
 
     def _is_left_by_a_wrong_merge(self, reader: ReadingEngine) -> bool:
-        """Tell whether a reader misreads a fresh table into which only the last wrong merge was made."""
+        """Return whether a reader misreads a fresh table into which only the last wrong merge was made."""
         if self._own is None:
             return False
         case, engine = self._own
@@ -226,7 +226,7 @@ class _Run:
             return bool(misread(reader, folder / "target", state.schema, state.rows))
 
     def _look(self) -> TableState:
-        """Read the table: the next step starts from what is really there."""
+        """Read the table: the next step starts from its actual content."""
         state = _read(self._path)
         files = [file for file in state.files if file.rows]  # a file of deleted rows alone is none to the reference
         marked = tuple(number for number, file in enumerate(files) if file.add.get("deletionVector"))

@@ -119,7 +119,7 @@ class Alter:
 
 @dataclass(frozen=True, slots=True)
 class ChangeType:
-    """The type of a column widened; files keep what they have."""
+    """The type of a column widened; files keep their stored types."""
 
     column: str
     type: DataType
@@ -135,10 +135,10 @@ Step: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn | Checkpoint | R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sequence:
-    """A table and what is done to it, one step after the other.
+    """A table and the steps on it, in order.
 
     Attributes:
-        maintainer: the engine that does all that is no merge; empty for delta-rs.
+        maintainer: the engine that does all steps other than merges; empty for delta-rs.
     """
 
     id: str

@@ -21,12 +21,12 @@ FORMAT_VERSION = 1
 
 
 class TotalsFormatError(Exception):
-    """A file holds no totals; the message says what is wrong."""
+    """A file holds no totals; the message gives the fault."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """What the sequences of one seed came to.
+    """The results of one seed's sequences.
 
     Attributes:
         writers: the engines in turn, or the only one.
@@ -59,7 +59,7 @@ def run_of(runs: list[Run], *, writers: tuple[str, ...], seed: int, steps: int) 
 
 
 def added_up(runs: Iterable[Run]) -> tuple[Counter[str], Turns]:
-    """Add up what all runs came to: sequences by ending, and what the writers did."""
+    """Add up the results of all runs: sequences by ending, and the writers' turns."""
     endings: Counter[str] = Counter()
     turns = Turns()
     for run in runs:
@@ -87,7 +87,7 @@ def read_totals(path: Path) -> list[Run]:
 
 
 def write_totals(runs: Iterable[Run], path: Path) -> None:
-    """Write a file of totals, in one step: whoever stops the run leaves the old file or the new one.
+    """Write a file of totals, in one step: an interrupted run leaves the old file or the new one.
 
     Raises:
         OSError: it cannot be written.
@@ -97,7 +97,7 @@ def write_totals(runs: Iterable[Run], path: Path) -> None:
 
 
 def turns_json(turns: Turns) -> dict[str, Any]:
-    """Write what the writers did as JSON-ready data."""
+    """Return the writers' turns as JSON-ready data."""
     return {
         "pairs": [[*pair, count] for pair, count in sorted(turns.pairs.items())],
         "reads": [[*pair, count] for pair, count in sorted(turns.reads.items())],

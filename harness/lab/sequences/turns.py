@@ -1,4 +1,4 @@
-"""Engines that write one table in turn: what each did, and how each reads what the others wrote."""
+"""Engines that write one table in turn: each one's steps, and how each reads the others' versions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ DELTA_RS = "delta-rs"
 
 @dataclass(slots=True)
 class Turns:
-    """What the writers of one or more sequences did.
+    """The steps of the writers of one or more sequences.
 
     Attributes:
-        pairs: versions by who wrote the version before and who wrote this one.
+        pairs: versions by the writer of the version before and the writer of this one.
         reads: reads that were compared, by writer and reader.
-        own: differences of an engine that a fresh table of the harness shows, too: no matter of who wrote before.
+        own: differences of an engine that a fresh table of the harness shows, too, so the earlier writer is not the
+            cause.
         skipped: merges that their writer does not take, by reason.
     """
 
@@ -51,13 +52,13 @@ class Turns:
 
 
 def misread(reader: ReadingEngine, table: Path, schema: Schema, rows: Sequence[Row]) -> tuple[Mismatch, ...]:
-    """Say how an engine reads a table otherwise than it is.
+    """Describe the difference between an engine's reading of a table and its actual content.
 
     Args:
         reader: the engine.
-        table: the table, its columns and what it holds.
+        table: the table, its columns and its rows.
         schema: its columns.
-        rows: what it holds.
+        rows: its rows.
     """
     try:
         found = reader.rows_of(table, schema)
@@ -69,6 +70,6 @@ def misread(reader: ReadingEngine, table: Path, schema: Schema, rows: Sequence[R
 def differing_rows(
     wanted: Sequence[Row], found: Sequence[Row], schema: Schema, *, check: Check = Check.ROWS
 ) -> tuple[Mismatch, ...]:
-    """Say how rows differ from those that the reference wants, in the same columns."""
+    """Describe how rows differ from the reference's, in the same columns."""
     differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
     return row_mismatches(differing, check=check, against="reference", wanted_schema=schema, found_schema=schema)

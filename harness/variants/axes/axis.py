@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mergecheck.model.facts import Facts
 
 SIZES = (1, 2, 3, 7)
-"""Rows per batch, group or file: tables of a few rows reach the borders that those of millions do."""
+"""Rows per batch, group or file: with these, tables of a few rows reach the limits that usually need millions."""
 
 WRITTEN = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
 """Metrics that hang on how many tasks write (R-542)."""
@@ -25,7 +25,7 @@ REWRITTEN = frozenset({"numTargetRowsCopied", "numOutputRows", "numTargetFilesRe
 
 
 class Axis(Enum):
-    """What one setting, one part of a layout or one way of planning decides; the value is its name for a person."""
+    """One setting, one part of a layout or one way of planning that may vary; the value is its readable name."""
 
     INSERT_ONLY = "insert-only"
     MATCHED_ONLY = "matched-only"
@@ -60,13 +60,13 @@ class Axis(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemption:
-    """What a value of an axis may change, and by which rule; everything else must stay.
+    """The observables that a value of an axis may change, and the rules that allow it; everything else must stay.
 
     Attributes:
         rules: of the specification.
         metrics: names of the metrics.
         observables: names of other observables: ``commit``, ``path``.
-        errors: classes of errors that may come or go.
+        errors: classes of errors that may appear or disappear.
     """
 
     rules: tuple[str, ...]
@@ -90,14 +90,14 @@ class AxisValue:
     """One value of an axis other than the base case's.
 
     Attributes:
-        sentence: what is different, for a list.
-        settings: Spark's and Delta's settings, and those that speak to the harness.
-        judged_as: the settings by which the reference is asked; it knows none that only change how Spark works.
+        sentence: the difference to the base, for a list.
+        settings: Spark's and Delta's settings, and settings of the harness.
+        judged_as: the settings for the reference, which has none that only change how Spark works.
         rewrite: changes the tables or the statement.
-        domain: in words, for which cases it may be chosen. holds: tells it of a case.
-        exemptions: what it may change.
+        domain: in words, for which cases it may be chosen. holds: whether a case is in it.
+        exemptions: the changes that it may cause.
         needs: places on other axes without which it would have no effect; they are taken along.
-        plan: operators; at least one must occur in some executed plan of a run; empty if none can tell.
+        plan: operators; at least one must occur in some executed plan of a run; empty if no operator is proof.
     """
 
     axis: Axis
@@ -114,9 +114,9 @@ class AxisValue:
 
     @property
     def own_settings(self) -> frozenset[str]:
-        """The settings that no engine but the one of this project can know."""
+        """The settings that only this project's engine reads."""
         return frozenset(name for name in self.settings if name.startswith(OWN_PREFIX))
 
     def __str__(self) -> str:
-        """Spell the place as the command line does."""
+        """Return the place in the command line's notation."""
         return f"{self.axis.value}={self.name}"

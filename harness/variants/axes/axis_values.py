@@ -1,6 +1,6 @@
-"""All places on all axes: what they set, for which cases, what they may change, and what their plans must show.
+"""All places on all axes: their settings, their domains, the changes they may cause, and the proof in plans.
 
-``layouts`` has those of layouts, ``table_features`` those of table features.
+``layouts`` has the places of layouts, ``table_features`` those for table features.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ BASE_NAMES: Mapping[Axis, str] = {
 _FILES_WRITTEN = Exemption(rules=("R-542", "R-543", "R-550"), metrics=WRITTEN)
 # Where rows are not gathered, each task of the last join writes a file; an outer nested loop has one more of them.
 _OTHER_TASKS = Exemption(rules=("R-542",), metrics=WRITTEN)
-_ANY_NUMBER_OF_FILES = {conf.REPARTITION_BEFORE_WRITE: "false"}  # what the reference says of files are bounds then
+_ANY_NUMBER_OF_FILES = {conf.REPARTITION_BEFORE_WRITE: "false"}  # the reference's numbers of files are bounds then
 
 
 _FLAGS = (

@@ -110,7 +110,7 @@ def is_partitioned(case: Case, _facts: Facts) -> bool:
 
 
 def partitioned(case: Case) -> Case:
-    """Store the table by the values of its first column that can be one of partitions; that column is in no file.
+    """Store the table by its first column that can be a partition column; that column is in no file.
 
     Such a table cannot be clustered (R-708).
     """

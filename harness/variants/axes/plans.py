@@ -20,7 +20,7 @@ GENERATED = "WholeStageCodegen"
 
 @dataclass(frozen=True, slots=True)
 class PlanFingerprint:
-    """What was executed for a merge.
+    """The operators executed for a merge.
 
     Attributes:
         operators: how often each operator occurs in the plans, joins with their type (``SortMergeJoin Inner``);
@@ -36,7 +36,7 @@ class PlanFingerprint:
         return frozenset(name.split()[0] for name, _ in self.operators)
 
     def shows(self, wanted: Iterable[str]) -> bool:
-        """Tell whether one of some operators was executed; ``*`` in a name as in file names."""
+        """Return whether any of some operators was executed; ``*`` in a name as in file names."""
         return any(fnmatchcase(name, pattern) for pattern in wanted for name in self.names)
 
     def joins(self) -> tuple[str, ...]:
@@ -44,12 +44,11 @@ class PlanFingerprint:
         return tuple(sorted(name for name, _ in self.operators if " " in name))
 
     def __str__(self) -> str:
-        """Spell the fingerprint on one line."""
         return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in sorted(self.operators))
 
 
 def fingerprint_of(plans: Iterable[str]) -> PlanFingerprint:
-    """Read plans in Spark's formatted mode; of an adaptive one only what came to be executed."""
+    """Read plans in Spark's formatted mode; of an adaptive plan, only the final one that was executed."""
     found: Counter[str] = Counter()
     for plan in plans:
         found.update(_operators(plan))

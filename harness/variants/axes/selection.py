@@ -21,7 +21,7 @@ NUM_SINGLE, NUM_MIXED = 4, 4
 
 _FEWEST, _MOST = 3, 6
 SINGLES: tuple[Variant, ...] = tuple(variant_of([axis_value]) for axis_value in AXIS_VALUES)
-"""One variant for each place, with what that place needs."""
+"""One variant for each place, with the places that it needs."""
 
 
 def selected(
@@ -29,16 +29,16 @@ def selected(
 ) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
     """Choose variants for a case of a stream.
 
-    Those of one place go round all places from case to case; those of several are drawn by the case's number.
+    Variants of one place cycle through all places from case to case; those with several are drawn by the case's number.
 
     Args:
         index: the number of the case; the same number and case give the same variants.
         case: the case.
-        facts: what the reference tells of it.
+        facts: the reference's facts about it.
         own: the settings that the engine declares as its own; places that set others of the kind are left out.
 
     Returns:
-        The variants in whose domain the case is, and those of one place that were passed over because it is not.
+        The variants whose domain contains the case, and the one-place variants passed over because theirs does not.
     """
     if not is_repeatable(case):
         return (), ()
@@ -93,5 +93,5 @@ def _mixed(index: int, case: Case, facts: Facts, singles: Sequence[Variant]) -> 
         axes = sorted({axis_value.axis.value for axis_value in inside})
         wanted = random.sample(axes, min(len(axes), random.randint(_FEWEST, _MOST)))
         drawn = [random.choice([c for c in inside if c.axis.value == axis]) for axis in wanted]
-        # what a place needs goes before what was drawn for the axis
+        # a place's needs override the value drawn for the axis
         yield variant_of(sorted(drawn, key=lambda axis_value: not axis_value.needs))

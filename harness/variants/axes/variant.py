@@ -1,4 +1,4 @@
-"""A variant: places on one axis or several, and what a case becomes there."""
+"""A variant: places on one axis or several, and the transformation of a case to them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """What the command line calls it, such as ``aqe=on,join=broadcast``."""
+        """The variant in the command line's notation, such as ``aqe=on,join=broadcast``."""
         return ",".join(str(axis_value) for axis_value in self.axis_values) or "base"
 
     @property
     def exemptions(self) -> tuple[Exemption, ...]:
-        """What the variant may change."""
+        """The changes that the variant may cause."""
         return tuple(exemption for axis_value in self.axis_values for exemption in axis_value.exemptions)
 
     def holds(self, case: Case, facts: Facts) -> bool:
-        """Tell whether all places may be chosen for a case, and change something of it."""
+        """Return whether all places may be chosen for a case, and change something of it."""
         if not all(axis_value.holds(case, facts) for axis_value in self.axis_values):
             return False
         return all(Variant((axis_value,)).applied(case) != base_of(case) for axis_value in self.axis_values)
@@ -70,7 +70,7 @@ class Variant:
         return Variant(tuple(axis_value for axis_value in self.axis_values if axis_value.axis not in gone))
 
     def lines(self) -> tuple[str, ...]:
-        """Say of each axis where the variant goes: ``axis join: sort-merge -> broadcast``."""
+        """Return a line per axis with the variant's place: ``axis join: sort-merge -> broadcast``."""
         return tuple(f"axis {c.axis.value}: {BASE_NAMES[c.axis]} -> {c.name}" for c in self.axis_values)
 
 

@@ -46,7 +46,7 @@ class Comparison:
     constant: Decimal
 
     def excludes(self, low: Any, high: Any, constant: Any) -> bool:  # noqa: ANN401 - values in whatever order
-        """Tell whether no value from ``low`` to ``high`` fulfils the comparison with a constant."""
+        """Return whether no value from ``low`` to ``high`` fulfils the comparison with a constant."""
         excluded: dict[type[exp.Expr], bool] = {
             exp.EQ: not low <= constant <= high,
             exp.LT: low >= constant,
@@ -74,11 +74,11 @@ def comparisons(conditions: Iterable[exp.Expr], statement: Statement, schema: Sc
 
 
 def conditions(statement: Statement, *kinds: Kind) -> Iterator[exp.Expr]:
-    """Give what a row must fulfil to be found or changed: ON, and some condition of the clauses if all are of a kind.
+    """Return conditions for a row to be found or changed: ON, and any clause condition if all are of a kind.
 
     Args:
         statement: the merge.
-        kinds: the kinds of clauses of which conditions count.
+        kinds: the kinds of clauses whose conditions count.
     """
     if not statement.of(Kind.NOT_MATCHED_BY_SOURCE):
         yield statement.on

@@ -1,4 +1,4 @@
-"""Columns that hold single values, and such fields of structs: what a scan's conditions compare."""
+"""Columns, and fields of structs, that hold single values: the operands of a scan's conditions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _leaves(fields: tuple[Field, ...], names: tuple[str, ...], places: tuple[int
 
 
 def holds_float(row: Row, known: tuple[Leaf, ...], is_wanted: Callable[[float], bool]) -> bool:
-    """Tell if some DOUBLE or FLOAT of a row is such a number."""
+    """Return whether some DOUBLE or FLOAT of a row is such a number."""
     values = (leaf.of(row) for leaf in known if leaf.is_float)
     return any(value is not None and is_wanted(value) for value in values)
 
@@ -81,7 +81,7 @@ class TableNames:
         return next((leaf for leaf in self.known if tuple(map(str.lower, leaf.names)) == path), None)
 
     def has(self, column: exp.Column) -> bool:
-        """Tell if a name means a column of the table, or a field of one."""
+        """Return whether a name means a column of the table, or a field of one."""
         columns = {leaf.names[0].lower() for leaf in self.known}
         return self._path(column)[0] in columns
 

@@ -77,7 +77,7 @@ def _leaves_of_conjuncts(on: exp.Expr, names: TableNames) -> Iterator[Leaf]:
 
 
 def _with_clauses_of(answer: Prediction, other: Judged) -> Judged:
-    """Let the commit tell of the clauses as they were given, without the conditions that are added here."""
+    """Give the commit the clauses as they were given, without the conditions that are added here."""
     found = other.reference.answer
     if not isinstance(found, Prediction) or found.commit_info is None or answer.commit_info is None:
         return other

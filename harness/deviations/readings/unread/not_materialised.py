@@ -1,6 +1,6 @@
 """The reading of source rows that the scan for old rows leaves out: with NaN (R-801), or with a zero (R-802).
 
-A merge that marks rows in deletion vectors reads a source that is not materialised by what the conditions say of it.
+A merge that marks rows in deletion vectors applies the conditions on a source that is not materialised to its scan.
 Spark's Parquet reader leaves rows out then, as it does in the table (``nan_rows``, ``zeros``).
 """
 

@@ -77,7 +77,7 @@ def _counts(now: Judged, wanted: Prediction, changed: set[int], missed: set[int]
 
 
 def _counted(now: Judged, changed: set[int], missed: set[int]) -> Iterator[str]:
-    """Name what a merge counts that finds these changed rows, in the files that have missed ones."""
+    """Name the counts of a merge that finds these changed rows, in the files that have missed ones."""
     files, layout = now.reference.trace.files, now.case.target.layout
     for number in {files[rid] for rid in missed}:
         rows = {rid for rid, file in enumerate(files) if file == number}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _FAILED_READ = "FAILED_READ_FILE.NO_HINT"
 _COMPARED = (exp.EQ, exp.NullSafeEQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between)
 _LONG_DIGITS = 18  # are the most of a DECIMAL that is stored as an integer
-_SHORT_DIGITS = 9  # are the most of one of 32 bits
+_SHORT_DIGITS = 9  # the most digits of a 32-bit decimal
 
 
 def _constant_is_cut(now: Judged) -> Judged | None:

@@ -1,6 +1,6 @@
 """The reading of files that Delta Lake skips by the bounds of a FLOAT that was widened (R-716).
 
-It reads them as if they were those of a DOUBLE.
+It reads them as if they were bounds of a DOUBLE.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _skipped_by_bounds(now: Judged) -> Judged | None:
 
 
 def _not_in_dictionary(now: Judged) -> Judged | None:
-    """Row groups are not read in which no value fulfils what is pushed down."""
+    """Row groups are not read in which no value fulfils the pushed-down condition."""
     answer, statement = now.reference.answer, now.reference.trace.statement
     if not isinstance(answer, Prediction) or statement is None or answer.path not in (MergePath.A, MergePath.E):
         return None
@@ -80,7 +80,7 @@ def _may_be_left_out(now: Judged) -> set[int]:
 
 
 def _left_out(now: Judged, statement: Statement, pushed: Iterable[exp.Expr]) -> set[int]:
-    """Number the rows of row groups that hold a zero, and of which no value fulfils one of some conditions."""
+    """Number the rows of row groups that hold a zero, and no value of which fulfils any of some conditions."""
     target, rows, asked = now.given.target, physical_rows(now.given.target), list(pushed)
     found: set[int] = set()
     for number, rids in rows_of_files(now).items():
@@ -100,12 +100,12 @@ class _RowGroup:
     rows: Sequence[Row]
 
     def has_zero(self) -> bool:
-        """Tell if a DOUBLE or FLOAT is 0.0 or -0.0."""
+        """Return whether a DOUBLE or FLOAT is 0.0 or -0.0."""
         known = leaves(self.schema)
         return any(holds_float(row, known, lambda value: value == 0) for row in self.rows)
 
     def may_fulfil(self, condition: exp.Expr) -> bool:
-        """Tell if the condition may be TRUE for some row, for which each comparison is looked at by itself."""
+        """Return whether the condition may be TRUE for some row, for which each comparison is looked at by itself."""
         inner = _without_truth(condition.unnest())
         if isinstance(inner, exp.Not):
             inner = _negated(inner.this.unnest())
@@ -140,7 +140,7 @@ def _without_truth(condition: exp.Expr) -> exp.Expr:
 
 
 def _negated(condition: exp.Expr) -> exp.Expr:
-    """Move NOT into a condition, as Spark's optimizer does; TRUE if that says nothing here."""
+    """Move NOT into a condition, as Spark's optimizer does; TRUE if nothing follows from that here."""
     if isinstance(condition, exp.Not):
         return condition.this.unnest()  # type: ignore[no-any-return] # sqlglot's arguments have no types
     if isinstance(condition, exp.And | exp.Or):

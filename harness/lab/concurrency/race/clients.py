@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mergecheck.reference import MergeReference
 
 TAG = "mergecheckWriter"
-"""The entry of ``commitInfo`` by which delta-rs's commits say whose they are."""
+"""The entry of ``commitInfo`` that identifies the writer of a delta-rs commit."""
 
 
 class AnswerKind(Enum):
-    """What a writer says."""
+    """The kind of a writer's answer."""
 
     DONE = "done"
     CONFLICT = "conflict"
@@ -37,7 +37,7 @@ class AnswerKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a writer says: its error if it has one, and the row that a merge returns (R-110)."""
+    """A writer's answer: its error if it has one, and the row that a merge returns (R-110)."""
 
     kind: AnswerKind
     error: str = ""
@@ -48,13 +48,13 @@ class Client(Protocol):
     """Writes tables by one engine, in one thread at a time."""
 
     def write(self, writer: Writer, path: Path, target: Target, tag: str) -> Answer:
-        """Do what a writer does.
+        """Perform one write.
 
         Args:
-            writer: what to do.
+            writer: the write.
             path: the table.
             target: its columns, and the rows that it had when the race began.
-            tag: a text for the commit, by which it is known.
+            tag: a text that identifies the commit.
         """
 
 

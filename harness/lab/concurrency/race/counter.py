@@ -23,11 +23,11 @@ TARGET = Target(schema=parse_schema("k INT, v INT"), files=(((1, 0),),))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterReport:
-    """What became of the counter.
+    """The counter after the race.
 
     Attributes:
-        answers: what the merges say.
-        errors: the errors of merges that did not lose a race, but failed.
+        answers: the merges' answers.
+        errors: the errors of merges that failed for another reason than losing a race.
         values: the counter at each version, from version 0 on.
     """
 
@@ -38,7 +38,7 @@ class CounterReport:
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong: a failure, or a count that is not that of the commits."""
+        """Return the faults: a failure, or a count that differs from the number of commits."""
         commits = self.answers[AnswerKind.DONE]
         found = [f"a merge failed: {error}" for error in self.errors]
         if self.values != tuple(range(commits + 1)):
@@ -47,7 +47,7 @@ class CounterReport:
         return found
 
     def lines(self) -> list[str]:
-        """Say it."""
+        """Return the report's lines for a person."""
         counts = (
             f"{self.engine}: {self.answers.total()} merges, {self.answers[AnswerKind.DONE]} commits, "
             f"{self.answers[AnswerKind.CONFLICT]} conflicts, final value {self.values[-1]}"
@@ -55,7 +55,7 @@ class CounterReport:
         return [counts, *(f"MISMATCH  {problem}" for problem in self.problems)]
 
     def document(self) -> dict[str, Any]:
-        """Say it for programs."""
+        """Return the report as JSON."""
         return {
             "engine": self.engine,
             "merges": self.answers.total(),
@@ -70,7 +70,7 @@ def race_counters(engine: str, scenario: Scenario, *, num_threads: int, num_merg
     """Let threads of this process count.
 
     Args:
-        engine: one of ``CLIENTS``.
+        engine: a name in ``CLIENTS``.
         scenario: its first writer is a merge that counts column ``v`` of the table up.
         num_threads: each has a client of its own.
         num_merges: of all threads together.

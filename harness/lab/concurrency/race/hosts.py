@@ -32,7 +32,7 @@ _READY = "ready"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a host shall do in one of its threads.
+    """A host's work in one of its threads.
 
     Attributes:
         tag: names the commit.
@@ -109,7 +109,7 @@ class Host:
         return found
 
     def kill(self) -> None:
-        """End the process and what it has started, at once."""
+        """Kill the process and all processes it started, at once."""
         if self._process is not None and self._process.pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -162,7 +162,7 @@ def _serve(connection: Connection, engine: str, num_threads: int) -> None:
         with sending:
             connection.send(said)
 
-    # The pipe ends if the run was killed: then nobody is left to answer.
+    # The pipe closes if the run was killed: no process is left to answer.
     with ThreadPoolExecutor(num_threads) as executor, contextlib.suppress(EOFError):
         while (received := connection.recv()) is not None:
             executor.submit(do, *received)

@@ -41,7 +41,7 @@ _FIRST_GUESS = 1.0  # seconds that a round takes, until one was measured
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaceOptions:
-    """What a race does.
+    """Options of a race.
 
     Attributes:
         num_writers: how many start together.
@@ -59,7 +59,7 @@ class RaceOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """Writers that started together, and what came of them."""
+    """Writers that started together, and their results."""
 
     number: int
     writers: tuple[Writer, ...]
@@ -147,7 +147,7 @@ class _Track:
     seconds: float = 0.0
 
     def run(self, random: Random, typical: float) -> History:
-        """Let the writers start, kill one process within the typical time if the dice say so, and read what is left."""
+        """Start the writers, kill one process within the typical time if the dice decide so, and read the table."""
         since = newest_version(self.path)
         tags = {writer.name: f"{self.report.options.seed}-{self.number}-{writer.name}" for writer in self.writers}
         tasks = [self._task(writer, tags[writer.name], random) for writer in self.writers]
@@ -198,7 +198,7 @@ class _Track:
 
 
 def _ending(answer: Answer | None, version: int | None, *, read: int, newest: int) -> Ending:
-    """Put together what a writer says and what the log says; a writer without an answer was killed."""
+    """Combine a writer's answer with the log; a writer without an answer was killed."""
     kind = EndingKind.NOTHING if version is None else EndingKind.COMMITTED
     if answer is None:
         kind = EndingKind.KILLED if version is None else EndingKind.COMMITTED

@@ -1,4 +1,4 @@
-"""What a race says: lines for a person, and JSON."""
+"""The report of a race: lines for a person, and JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def race_lines(report: RaceReport) -> list[str]:
 
 
 def race_json(report: RaceReport) -> dict[str, Any]:
-    """Say the same for programs."""
+    """Return the report as JSON."""
     options = report.options
     return {
         "engine": options.engine,

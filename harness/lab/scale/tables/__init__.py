@@ -1,1 +1,1 @@
-"""Generated tables of the scale mode: what a merge is made of, and the queries that write its rows."""
+"""Generated tables of the scale mode: the parts of a merge, and the queries that write its rows."""

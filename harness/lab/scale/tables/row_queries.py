@@ -73,7 +73,7 @@ class Cells:
         return f"2 * {row}"
 
     def _is_alone(self, row: str) -> str:
-        """Tell whether a row has a key of its own, so that a source row with it is the only one."""
+        """Return whether a row has a key of its own, so that a source row with it is the only one."""
         if Trait.HOT_KEY in self.shape.traits:
             return f"({row} > 0 AND {self._draw(9, row)} % 5 <> 0)"
         return "TRUE"

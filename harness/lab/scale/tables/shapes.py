@@ -1,4 +1,4 @@
-"""The kinds of merges that the scale mode makes: a statement, and what is special about the tables."""
+"""The kinds of merges that the scale mode makes: a statement, and the traits of its tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UPSERT = f"{_HEAD} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT 
 
 
 class Trait(Enum):
-    """What is special about the tables of a shape."""
+    """A special property of a shape's tables."""
 
     PARTITIONED = "partitioned"
     """the target is partitioned by ``part``, and one source row in ten moves its target row to another partition"""
@@ -34,7 +34,7 @@ class Shape:
     """One kind of merge.
 
     Attributes:
-        sentence: what it is about.
+        sentence: a description in one sentence.
         statement: the MERGE; empty if it is drawn from the seed.
         every: the source has keys of every n-th file of the target, beginning with the first; the others stay
             untouched if no clause reaches them.

@@ -45,10 +45,10 @@ class ScaleSpec:
     statement: str
 
     def __post_init__(self) -> None:
-        """Refuse numbers that no table has.
+        """Refuse numbers outside the allowed ranges.
 
         Raises:
-            UserInputError: with what is allowed.
+            UserInputError: the message gives the allowed range.
         """
         shape_named(self.shape)
         for name, value, low, high in (("seed", self.seed, 0, MAX_SEED), ("rows", self.rows, 1, MAX_ROWS)):
@@ -69,7 +69,7 @@ class ScaleSpec:
 
     @property
     def name(self) -> str:
-        """What a person calls it, usable as a file name."""
+        """A readable name, usable as a file name."""
         return f"{self.shape}-{self.rows}-{self.seed}"
 
     def case(self) -> Case:
@@ -102,7 +102,7 @@ def load_spec(path: Path) -> ScaleSpec:
     """Read a spec.
 
     Raises:
-        UserInputError: if the file is none; the message says why.
+        UserInputError: if the file is no spec; the message gives the reason.
     """
     try:
         document = json.loads(read_text(path))
