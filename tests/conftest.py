@@ -13,9 +13,9 @@ from mergecheck.harness.engines.spark.packages import request_delta, request_s3a
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOMS = frozenset({"harness", "merge", "reference", "strategies"})
+ROOMS = frozenset({"harness", "merge", "model", "reference", "strategies"})
 
-# Timing belongs to tools.benchmarks: a first call that loads a library would break any deadline.
+# Timing belongs to benchmarks: a first call that loads a library would break any deadline.
 settings.register_profile("mergecheck", deadline=None, derandomize=True, database=None)
 settings.load_profile("mergecheck")
 

@@ -184,15 +184,19 @@ class VerbGroup(click.Group):
 def _command(name: str, found: Verb | Group) -> click.Command:
     if isinstance(found, Group):
         return VerbGroup(name, {"": found.verbs}, help=found.summary)
-    module, _, function = found.place.partition(":")
+    return configured(_import(found), found.key, found.shown)
+
+
+def _import(verb: Verb) -> click.Command:
+    module, _, function = verb.place.partition(":")
     command: click.Command = getattr(importlib.import_module(f"mergecheck.harness.cli.verbs.{module}"), function)
-    return configured(command, found.key, found.shown)
+    return command
 
 
 def _renamed(old: str) -> click.Command:
     new = RENAMED[old]
     notice(f"mergecheck {old} is now: mergecheck {new}. The old name works in this release only.")
     if old in _KEPT:
-        return _command(old, _KEPT[old])
+        return _import(_KEPT[old])
     group, verb = new.split(maxsplit=1)
     return _command(verb, _GROUPS[group][verb])

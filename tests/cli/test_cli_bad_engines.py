@@ -174,8 +174,7 @@ def test_an_engine_that_does_not_start(
         ("run", case_file, "--engine", name),
         ("replay", case_file, "--engine", name),
         ("fuzz", "--max-cases", "1", "--engine", name),
-        ("conform", name),
-        ("learn", name),
+        ("engine", "conform", name),
     ):
         ended = mergecheck(*verb, "--case-timeout", "0.2")
         assert ended.code == 3

@@ -51,12 +51,12 @@ BAD_ARGUMENTS = {
     "no-table-root": ("fuzz", "--table-root", "gs://bucket/tables"),
     "steered-jobs": ("fuzz", "--steer", "--jobs", "2"),
     "sql-and-json": ("cases", "show", "case.json", "--sql", "--json"),
-    "scale-engine": ("scale", "--engine", "duckdb"),
-    "scale-shape": ("scale", "--shape", "round"),
-    "scale-memory": ("scale", "--memory-limit", "8 apples"),
-    "scale-files": ("scale", "--rows", "5", "--files", "9"),
-    "scale-no-spec": ("scale", "nothing.json"),
-    "scale-spec-and-seed": ("scale", "spec.json", "--seed", "1"),
+    "scale-engine": ("lab", "scale", "--engine", "duckdb"),
+    "scale-shape": ("lab", "scale", "--shape", "round"),
+    "scale-memory": ("lab", "scale", "--memory-limit", "8 apples"),
+    "scale-files": ("lab", "scale", "--rows", "5", "--files", "9"),
+    "scale-no-spec": ("lab", "scale", "nothing.json"),
+    "scale-spec-and-seed": ("lab", "scale", "spec.json", "--seed", "1"),
 }
 
 

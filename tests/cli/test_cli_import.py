@@ -52,7 +52,7 @@ def merged(folder: Path) -> Path:
     return folder
 
 
-OPTIONS = ("import", "--target", "people@v0", "--source", "source.parquet", "--sql", SQL, "-o", "case.json")
+OPTIONS = ("cases", "import", "--target", "people@v0", "--source", "source.parquet", "--sql", SQL, "-o", "case.json")
 
 
 def test_a_merge_that_agrees(mergecheck: Mergecheck, merged: Path, snapshot: SnapshotAssertion) -> None:

@@ -67,7 +67,7 @@ def test_an_interrupted_run_tells_what_it_did(mergecheck: Mergecheck) -> None:
 
 def test_runs_add_up(mergecheck: Mergecheck, folder: Path) -> None:
     """The second run goes on where the first ended; --start does its sequence again."""
-    same = ("sequences", "--engine", "delta-rs", "--seed", "1", "--steps", "2", "--max-sequences", "1")
+    same = ("lab", "sequences", "--engine", "delta-rs", "--seed", "1", "--steps", "2", "--max-sequences", "1")
     first = mergecheck(*same, "--totals", "totals.json", "--json")
     second = mergecheck(*same, "--totals", "totals.json")
     (run,) = json.loads((folder / "totals.json").read_text())["runs"]

@@ -217,12 +217,12 @@ def test_a_case_without_an_answer_fails_its_test(project: pytest.Pytester) -> No
 def test_an_adopted_case_runs(project: pytest.Pytester) -> None:
     """The module that adopt writes runs the case files beside it and fails with the report; so does an exported one."""
     (project.path / "case.json").write_text(json.dumps(case_document(id="null-key")))
-    assert main(("adopt", "case.json")) == 0
+    assert main(("cases", "adopt", "case.json")) == 0
     result = run(project, "tests", "--mergecheck-engine", FAULTY)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["MISMATCH  rows*"])
     result.stdout.no_fnmatch_line("*Traceback*")
-    assert main(("export", "case.json", "--format", "pytest", "-o", "tests/test_exported.py")) == 0
+    assert main(("cases", "export", "case.json", "--format", "pytest", "-o", "tests/test_exported.py")) == 0
     run(project, "tests", "--mergecheck-engine", ECHO).assert_outcomes(passed=2)
     (project.path / "tests" / "cases" / "bad.json").write_text("{")
     run(project, "tests", "--mergecheck-engine", ECHO).assert_outcomes(passed=2, failed=1)

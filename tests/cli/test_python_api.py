@@ -24,7 +24,7 @@ USERS = [
         if "```python" in page.read_text("utf-8")
     ),
     *sorted((ROOT / "examples").rglob("*.py")),
-    *sorted((ROOT / "harness" / "conformance" / "templates").glob("*.py.txt")),
+    *sorted((ROOT / "harness" / "lab" / "conformance" / "templates").glob("*.py.txt")),
 ]
 FUNCTIONS = [name for name in mergecheck.__all__ if inspect.isfunction(getattr(mergecheck, name))]
 

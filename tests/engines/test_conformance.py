@@ -98,12 +98,12 @@ def test_the_certificate_can_be_kept_and_is_never_overwritten(
     )
     helper = tmp_path / "tests_conformance_helper.py"
     helper.write_text(_HELPER, encoding="utf-8")
-    assert main(["conform", "outside_engine:Engine", "--certificate", "c.json", "--json"]) == 0
+    assert main(["engine", "conform", "outside_engine:Engine", "--certificate", "c.json", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document == json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
     assert document["conforms"] is True
     assert document["totals"]["pass"] == document["suite"]["cases"] == len(suite())
-    assert main(["conform", "outside_engine:Engine", "--certificate", "c.json"]) == 2
+    assert main(["engine", "conform", "outside_engine:Engine", "--certificate", "c.json"]) == 2
     assert "exists already" in capsys.readouterr().err
 
 

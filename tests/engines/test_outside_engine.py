@@ -26,7 +26,7 @@ _ENGINE = "small_merge_engine:SmallMergeEngine"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
-    assert main(["new-engine", "small-merge", "--directory", "."]) == 0
+    assert main(["engine", "new", "small-merge", "--directory", "."]) == 0
     assert f"mergecheck engine conform {_ENGINE}" in capsys.readouterr().out
     path = list(sys.path)
     yield tmp_path
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def test_what_is_written_works_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {file.name for file in folder.iterdir()} >= {"pyproject.toml", "README.md", "small_merge_engine.py"}
-    assert main(["conform", _ENGINE, "--json"]) == 0
+    assert main(["engine", "conform", _ENGINE, "--json"]) == 0
     totals = json.loads(capsys.readouterr().out)["totals"]
     assert totals["pass"] > 10
     assert totals["fail"] == totals["error"] == 0
@@ -59,7 +59,7 @@ def test_a_fault_in_it_is_found_and_shrunk(folder: Path, capsys: pytest.CaptureF
     assert code == 1
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert "missing_rows" in finding["fingerprint"]
-    assert main(["conform", _ENGINE]) == 1
+    assert main(["engine", "conform", _ENGINE]) == 1
 
 
 def test_it_has_a_name_once_its_package_is_installed(folder: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_engine_of_the_documentation_runs(
     update = {**filled, "sql": sql.replace("NOT MATCHED THEN INSERT *", "MATCHED THEN UPDATE SET *")}
     (case,) = parse_cases(json.dumps(update), name="update", lines=False)
     assert check_case(case, engine).verdict is Verdict.UNSUPPORTED
-    assert main(["conform", "documented_engine:InsertsEngine", "--json"]) == 0
+    assert main(["engine", "conform", "documented_engine:InsertsEngine", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["totals"]["fail"] == 0
 
 
@@ -113,7 +113,7 @@ def test_versions_are_for_engines_that_have_some(folder: Path) -> None:  # noqa:
 def test_nothing_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (folder / "small_merge_engine.py").read_text(encoding="utf-8")
     (folder / "README.md").unlink()
-    assert main(["new-engine", "small-merge", "--directory", "."]) == 2
+    assert main(["engine", "new", "small-merge", "--directory", "."]) == 2
     assert "exists already" in capsys.readouterr().err
     assert (folder / "small_merge_engine.py").read_text(encoding="utf-8") == before
     assert not (folder / "README.md").exists()
@@ -124,6 +124,6 @@ def test_bad_names_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["new-engine", name]) == 2
+    assert main(["engine", "new", name]) == 2
     assert "is not a name" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

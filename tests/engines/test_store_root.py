@@ -29,7 +29,7 @@ def test_engines_agree_on_tables_in_a_store(bucket: Bucket, tmp_path: Path) -> N
     engines = ("--engine", "pyspark", "--engine", "delta-spark")
     summary = mergecheck_json(
         tmp_path,
-        *("matrix", *engines, "--seed", "6", "--max-cases", str(NUM_CASES), "--no-deviations"),
+        *("lab", "matrix", *engines, "--seed", "6", "--max-cases", str(NUM_CASES), "--no-deviations"),
         environment={**bucket.environment, TABLE_ROOT_VARIABLE: f"s3a://{bucket.name}/some/where"},
     )
     assert [engine["totals"]["agree"] for engine in summary["engines"]] == [NUM_CASES, NUM_CASES]

@@ -139,14 +139,14 @@ def test_only_finite_times_are_times(value: str) -> None:
 
 
 def test_a_size_of_many_digits_is_bad_input() -> None:
-    assert outcome_of(["scale", "--memory-limit", "9" * 400 + "GB"])[0] is Outcome.REFUSED
+    assert outcome_of(["lab", "scale", "--memory-limit", "9" * 400 + "GB"])[0] is Outcome.REFUSED
 
 
 def test_the_statement_of_a_scale_spec_may_read_its_own_tables_only() -> None:
     """A saved spec comes from anywhere."""
     spec = json.loads(make_spec(shape="upsert", rows=10, files=None, seed=1).to_json())
     spec["statement"] = spec["statement"].replace("USING source", "USING text.`/etc/passwd`")
-    outcome, output = outcome_of(["scale", "{folder}/spec.json"], spec_json=json.dumps(spec))
+    outcome, output = outcome_of(["lab", "scale", "{folder}/spec.json"], spec_json=json.dumps(spec))
     assert outcome is Outcome.REFUSED
     assert "which is no table of the case" in output
 
@@ -167,8 +167,8 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
         ("run", "--engine", "duckdb", pipe),
         ("replay", "--engine", "duckdb", pipe),
         ("cases", "show", pipe),
-        ("sequences", "--engine", "delta-rs", pipe),
-        ("scale", pipe),
+        ("lab", "sequences", "--engine", "delta-rs", pipe),
+        ("lab", "scale", pipe),
         ("variants", "--engine", "duckdb", pipe),
     ):
         with CliRunner().isolation():

@@ -88,6 +88,6 @@ def test_a_sequence_with_or_without_merges(schema: str, step: dict[str, object],
     steps = [merge, step] if step == {"add_column": "user STRING"} else [step]
     document = {"format_version": 1, "id": "one", "target": {"schema": schema, "files": []}, "steps": steps}
     (tmp_path / "sequence.json").write_text(json.dumps(document))
-    code, output = ended("sequences", "--engine", "delta-rs", str(tmp_path / "sequence.json"))
+    code, output = ended("lab", "sequences", "--engine", "delta-rs", str(tmp_path / "sequence.json"))
     assert code == 2
     assert "calls" in output

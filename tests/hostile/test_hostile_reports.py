@@ -74,7 +74,7 @@ def reports_of(text: str, path: Path) -> str:
     (path / "result.json").write_text(run(*arguments, codes=(1,)))
     for name in ("summary.md", "junit.xml"):
         (path / name).unlink(missing_ok=True)
-    return run("ci", "report", "result.json", "--github", "--junit", "junit.xml", codes=(0,))
+    return run("config", "ci", "report", "result.json", "--github", "--junit", "junit.xml", codes=(0,))
 
 
 @pytest.mark.parametrize("text", KINDS)

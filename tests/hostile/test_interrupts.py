@@ -105,6 +105,6 @@ def test_a_result_that_was_cut_off_is_marked(verb: str, tmp_path: Path) -> None:
     else:
         assert document["stop"] == "interrupted"
     (tmp_path / "result.json").write_text(ended.stdout)
-    assert "the run was cut off before its end" in run("ci", "report", "result.json", "--github").stdout
+    assert "the run was cut off before its end" in run("config", "ci", "report", "result.json", "--github").stdout
     whole = json.loads(run("replay", "cases", "--engine", "echo_engine:Echo", "--json").stdout)
     assert (whole["complete"], whole["num_left"]) == (True, 0)

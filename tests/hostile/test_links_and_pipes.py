@@ -101,14 +101,14 @@ def test_a_link_inside_of_the_project_is_not_followed_under_our_folder(clone: Cl
     "arguments",
     [
         ("run", "case.json", "--engine", ECHO, "--html", "out.html"),
-        ("shrink", "case.json", "--engine", FAULTY, "--output", "out.html"),
+        ("cases", "shrink", "case.json", "--engine", FAULTY, "--output", "out.html"),
         (*FUZZ, "--events", "out.html"),
         (*FUZZ, "--observations", "out.html"),
-        ("learn", ECHO, "--output", "out.html"),
-        ("conform", ECHO, "--certificate", "out.html"),
-        ("export", "case.json", "--format", "duckdb", "--output", "out.html"),
-        ("ci", "report", "result.json", "--junit", "out.html"),
-        ("matrix", "--engine", ECHO, "--max-cases", "1", "--seed", "1", "--markdown", "out.html"),
+        ("engine", "conform", ECHO, "--learned", "out.html"),
+        ("engine", "conform", ECHO, "--certificate", "out.html"),
+        ("cases", "export", "case.json", "--format", "duckdb", "--output", "out.html"),
+        ("config", "ci", "report", "result.json", "--junit", "out.html"),
+        ("lab", "matrix", "--engine", ECHO, "--max-cases", "1", "--seed", "1", "--markdown", "out.html"),
     ],
     ids=lambda arguments: f"{arguments[0]} {arguments[-2]}",
 )
@@ -198,7 +198,7 @@ def test_commands_do_not_wait_for_a_pipe(clone: Clone) -> None:
     for arguments in (
         ("run", "case.json", "--engine", ECHO, "--html", "out.html"),
         (*FUZZ, "--events", "out.html"),
-        ("learn", ECHO, "--output", "out.html"),
+        ("engine", "conform", ECHO, "--learned", "out.html"),
     ):
         assert "nobody reads" in clone.run(*arguments, code=2)
 
@@ -271,13 +271,12 @@ READERS = [
     (*FUZZ, "--html", "page.html", "--history", "{name}"),
     (*FUZZ, "--deviations", "{name}"),
     (*FUZZ, "--capabilities", "{name}"),
-    ("learn", ECHO, "--check", "{name}"),
-    ("sequences", "--engine", ECHO, "--totals", "{name}"),
-    ("sequences", "{name}", "--engine", ECHO),
-    ("scoreboard", "{name}"),
-    ("scale", "{name}"),
-    ("ci", "report", "{name}", "--github"),
-    ("selfcheck", "--results", "{name}", "--seeds", "1"),
+    ("engine", "conform", ECHO, "--check-learned", "{name}"),
+    ("lab", "sequences", "--engine", ECHO, "--totals", "{name}"),
+    ("lab", "sequences", "{name}", "--engine", ECHO),
+    ("lab", "scoreboard", "{name}"),
+    ("lab", "scale", "{name}"),
+    ("config", "ci", "report", "{name}", "--github"),
     ("config", "show", "--config", "{name}"),
 ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("harness", "strategies", "reference")
+ROOMS = ("harness", "strategies", "reference", "model")
 WRITERS = "harness/processes/output_files.py"
 
 _TEMPORARY = "in a new folder of its own among the temporary files"
@@ -38,7 +38,6 @@ ELSEWHERE = {
     "harness/engines/spark_lines/child.py": _TEMPORARY,
     "harness/lab/scale/reduce.py": _TEMPORARY,
     "harness/lab/scale/run.py": "in a new folder of its own under --work",
-    "tools/selfcheck/shrinking.py": _TEMPORARY,
     "harness/engines/spark/connect.py": _TEMPORARY,
     "harness/engines/spark/session.py": _TEMPORARY,
     "harness/processes/temp_dirs.py": _TEMPORARY,
@@ -62,7 +61,10 @@ def writes(source: str) -> list[str]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         owner_name = owner.id if isinstance(owner, ast.Name) else ""
-        is_ours = owner_name == "output_files" or (owner is None and name in {"write_text", "remove", "create"})
+        is_ours = owner_name in {"output_files", "formatter"}
+        is_ours |= owner is None and name in {"write_text", "remove", "create"}
+            owner is None and name in {"write_text", "remove", "create"}
+        )
         if is_ours or {word.arg for word in node.keywords} & {"path_a"}:  # a listener's method of the name touch
             continue
         if name in _NAMES or name in _OF_MODULE.get(owner_name, set()) or _opens_to_write(node, name, owner_name):

@@ -18,7 +18,7 @@ from uv import find_uv_bin
 pytestmark = pytest.mark.packaging
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("harness", "merge", "reference", "strategies")
+ROOMS = ("harness", "merge", "model", "reference", "strategies")
 DATA = (
     "harness/lab/conformance/suite.jsonl",
     "harness/lab/conformance/templates/engine.py.txt",
@@ -145,9 +145,9 @@ def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path,
         (("run", "one.json", "--engine", "duckdb", "--expressions", "spark"), "spark"),
         (("run", "one.json", "--engine", "delta-spark"), "delta-spark"),
         (("fuzz", "--engine", "sail"), "sail"),
-        (("matrix", "--engine", "duckdb", "--engine", "comet"), "comet"),
+        (("lab", "matrix", "--engine", "duckdb", "--engine", "comet"), "comet"),
         (("selfcheck", "--help"), "spark"),
-        (("sequences",), "delta-rs"),
+        (("lab", "sequences"), "delta-rs"),
     ):
         said = run(command, *arguments, cwd=tmp_path, fails=True)
         assert f"mergecheck[{extra}] @ {wheels[2].as_uri()}" in said
@@ -158,7 +158,7 @@ def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path,
 
 def test_the_template_of_an_engine_passes_its_own_tests(python: Path, tmp_path: Path) -> None:
     """As it was written, with nothing but the wheel installed."""
-    run(python.with_name("mergecheck"), "new-engine", "my-merge", cwd=tmp_path)
+    run(python.with_name("mergecheck"), "engine", "new", "my-merge", cwd=tmp_path)
     said = run(python, "-m", "pytest", cwd=tmp_path / "my-merge")
     assert re.search(r"^=+ 1 passed in", said, re.MULTILINE)
 

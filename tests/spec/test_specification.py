@@ -36,7 +36,7 @@ NO_RULES = {"P-999", "R-1", "R-329", "R-700", "R-999", "R-7411"}
 
 def texts() -> Iterator[tuple[Path, str]]:
     """Go through everything that may cite a rule: code, tests, docs, messages."""
-    folders = ("tools/benchmarks", "docs", "harness", "merge", "reference", "strategies", "tests")
+    folders = ("tools", "docs", "harness", "merge", "model", "reference", "strategies", "tests")
     for path in (*ROOT.glob("*.md"), *(path for folder in folders for path in (ROOT / folder).rglob("*"))):
         if path.suffix in {".ambr", ".jsonl", ".md", ".py", ".toml"}:
             yield path, path.read_text(encoding="utf-8")

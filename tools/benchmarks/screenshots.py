@@ -20,7 +20,7 @@ import click
 
 from mergecheck.harness.cli import main as mergecheck
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 WIDTHS = (360, 800, 1280, 1920)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
 
-FOLDER = Path(__file__).parents[1] / "tests" / "regress" / "statements"
+FOLDER = Path(__file__).parents[2] / "tests" / "regress" / "statements"
 ANSWERS = FOLDER / "answers.json"
 HELD_OUT = "held-out"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tools.selfcheck.fault import Fault
 
-_PACKAGES = ("merge", "reference", "strategies", "harness")
+_PACKAGES = ("merge", "model", "reference", "strategies", "harness", "tools/selfcheck")
 _ROOT = Path(__file__).parents[2]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.cli.html.html_file import html_option, write_html
 from mergecheck.harness.cli.html.matrix import matrix_page
 from mergecheck.harness.cli.options import (
     FiniteRange,
@@ -20,7 +21,6 @@ from mergecheck.harness.cli.options import (
     max_time_option,
     seed_option,
 )
-from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
 from mergecheck.harness.engines.registry import engine_names as registered
 from mergecheck.harness.findings.store import FindingsDirectory

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.html.html_file import html_option, write_html
 from mergecheck.harness.cli.html.saved_cases import ShownCase, replay_page
 from mergecheck.harness.cli.options import (
     case_timeout_option,
@@ -25,7 +26,6 @@ from mergecheck.harness.cli.options import (
     spark_options,
     trust_option,
 )
-from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, notice_unreadable, show
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.findings.corpus import load_corpus

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import NONE_KNOWN, Checker
+from mergecheck.harness.cli.html.html_file import html_option, write_html
 from mergecheck.harness.cli.html.saved_cases import ShownCase, own_facts, run_page
 from mergecheck.harness.cli.options import (
     case_id_option,
@@ -25,7 +26,6 @@ from mergecheck.harness.cli.options import (
     spark_options,
     trust_option,
 )
-from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
 from mergecheck.harness.cli.verbs.saved.one_saved import write_case

@@ -65,7 +65,7 @@ def package_of_merge(folder: Path) -> Path:
     Returns:
         The file.
     """
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     path = folder / "mergecheck_merge.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
         for file in (root / "__init__.py", *sorted((root / "merge").rglob("*.py"))):

@@ -119,10 +119,12 @@ def _compared(case: Case, outcome: Outcome, applied: Sequence[Relation], engine:
     shown = [Check.ERROR, Check.SCHEMA, Check.ROWS, Check.METRICS]
     shown += [Check.CDF] if outcome.cdf is not None else []
     shown += [Check.COMMIT] if outcome.committed is not None else []
-    metrics = frozenset(ROW_METRICS) & outcome.metrics.keys()
+    metrics = frozenset(ROW_METRICS).intersection(outcome.metrics)
     for relation in applied:
         for check in shown:
-            yield Compared(check=check, against=relation.name, kinds=metrics if check is Check.METRICS else None)
+            yield Compared(
+                check=check, against=relation.name, kinds=frozenset(metrics) if check is Check.METRICS else None
+            )
 
 
 def _facts(case: Case, outcome: Outcome) -> Facts:

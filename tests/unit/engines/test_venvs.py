@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mergecheck.harness.engines.registry import venvs as environments
+from mergecheck.harness.engines import venvs as environments
 from mergecheck.harness.engines.spark.maven_jars import CACHE_VARIABLE
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.verdict import EngineDownError, UserInputError

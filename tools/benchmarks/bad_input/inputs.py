@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 ENGINE = ("--engine", "duckdb")
-REGRESS = Path(__file__).parents[2] / "tests" / "regress"
+REGRESS = Path(__file__).parents[3] / "tests" / "regress"
 
 _SETTINGS = (
     *("mergecheck.variant", "mergecheck.source", "void_columns", "duckdb.x", "spark.sql.session.timeZone"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SQL = "MERGE INTO t USING (SELECT k, n + 1 AS n FROM t) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET n = s.n"
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _NUM_FILES = 3
 _BEGIN, _END = "begin", "end"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.html.html_file import html_option, write_html
 from mergecheck.harness.cli.html.random_cases.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.cli.options import (
     FiniteRange,
@@ -33,7 +34,6 @@ from mergecheck.harness.cli.options import (
     spark_options,
     verbose_option,
 )
-from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.progress import Progress
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.fuzzing.drawing import drawing_options

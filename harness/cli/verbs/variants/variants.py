@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
+from mergecheck.harness.cli.html.html_file import html_option, write_html
 from mergecheck.harness.cli.html.variants import variants_page
 from mergecheck.harness.cli.options import (
     batch_option,
@@ -23,7 +24,6 @@ from mergecheck.harness.cli.options import (
     seed_option,
     trust_option,
 )
-from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.cli.verbs.variants.runs import (
     chosen_variants,

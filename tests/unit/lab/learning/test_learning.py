@@ -123,7 +123,7 @@ def test_differences_are_told(known: EngineKnowledge) -> None:
 def test_another_file_is_refused(tmp_path: Path, document: object) -> None:
     path = tmp_path / "other.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(UserInputError, match=r"other\.json does not say what an engine takes"):
+    with pytest.raises(UserInputError, match=r"other\.json has no answers of an engine"):
         read_knowledge(path)
 
 
