@@ -61,20 +61,19 @@ __all__ = [
 ]
 
 _MODULES = {
-    "harness.checking": ("check", "conform", "evaluate", "explain"),
-    "harness.conformance": ("Mark",),
+    "checking": ("check", "conform", "evaluate", "explain"),
+    "harness.lab.conformance": ("Mark",),
     "harness.engine": ("Capabilities", "Engine"),
-    "harness.engines": ("load_engine",),
+    "harness.engines.registry": ("load_engine",),
     "harness.engines.duckdb.engine": ("DuckDbEngine",),
-    "harness.errors": ("EngineDownError", "MergecheckError"),
     "harness.report.mismatch": ("mismatch_report",),
-    "harness.verdict": ("CaseReport", "Verdict"),
-    "reference.case.case_file": ("dump_case", "load_cases"),
-    "reference.case.model": ("Case", "Source", "Target"),
-    "reference.errors": ("SemanticsError",),
-    "reference.outcome": ("Outcome", "Prediction", "Rejection", "Unsupported"),
+    "harness.verdict": ("CaseReport", "EngineDownError", "MergecheckError", "Verdict"),
+    "model.case_file": ("dump_case", "load_cases"),
+    "model.case": ("Case", "Source", "Target"),
+    "model.errors": ("SemanticsError",),
+    "model.outcome": ("Outcome", "Prediction", "Rejection", "Unsupported"),
     "reference.syntax.statement": ("Action", "Kind", "Statement", "parse_statement"),
-    "reference.types.ddl": ("parse_schema",),
+    "model.types.ddl": ("parse_schema",),
     "strategies": ("Profile", "cases"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

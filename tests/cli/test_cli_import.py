@@ -94,7 +94,7 @@ def test_a_merge_that_differs(
 def test_an_update_that_computes(mergecheck: Mergecheck, merged: Path) -> None:
     """If the merge does another thing with other values, it is refused, unless the values may stay."""
     computing = SQL.replace("t.name <> 'Mallory'", "length(t.name) = 5")
-    options = (*OPTIONS[:6], computing, *OPTIONS[7:])
+    options = (*OPTIONS[:7], computing, *OPTIONS[8:])
     refused = mergecheck(*options)
     assert (refused.code, refused.out) == (2, "")
     assert "--keep COLUMN" in refused.err

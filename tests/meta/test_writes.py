@@ -63,8 +63,6 @@ def writes(source: str) -> list[str]:
         owner_name = owner.id if isinstance(owner, ast.Name) else ""
         is_ours = owner_name in {"output_files", "formatter"}
         is_ours |= owner is None and name in {"write_text", "remove", "create"}
-            owner is None and name in {"write_text", "remove", "create"}
-        )
         if is_ours or {word.arg for word in node.keywords} & {"path_a"}:  # a listener's method of the name touch
             continue
         if name in _NAMES or name in _OF_MODULE.get(owner_name, set()) or _opens_to_write(node, name, owner_name):
