@@ -73,7 +73,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What the author of a case says must come out; ``None`` means that nothing is said."""
+    """The outcome that the author of a case expects; ``None`` where nothing is expected."""
 
     rows: tuple[Row, ...] | None = None
     schema: Schema | None = None

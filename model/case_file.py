@@ -1,7 +1,7 @@
-"""The case file, version 1: read strictly, write exactly what was read.
+"""The case file, version 1: read strictly, written without loss.
 
 Case files come from strangers: they are parsed, never evaluated, and a file that is not in the format gets one message
-that says where, what was found and what is allowed.
+with the place, the value found and the values allowed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 
 ORIGIN_KEY = "origin"
-"""Where a case comes from: an object that says nothing about the merge, so that no case carries it."""
+"""Where a case comes from: an object that does not concern the merge, so that no case carries it."""
 
 _CASE_KEYS = ("format_version", "id", "target", "source", "tables", "sql", "conf", "expect", ORIGIN_KEY)
 _TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties", "layout", "transactions")
@@ -55,7 +55,7 @@ def load_cases(path: Path) -> tuple[Case, ...]:
 
 
 def parse_cases(text: str, *, name: str, lines: bool) -> tuple[Case, ...]:
-    """Read cases from text; ``lines`` tells one case a line from one JSON document. ``name`` leads messages.
+    """Read cases from text: with ``lines`` one case a line, else one JSON document. ``name`` leads messages.
 
     Raises:
         CaseFormatError: if the text is not in the format.

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 
 class BadPatternError(ValueError):
-    """A text that is no regular expression of RE2; the message says why."""
+    """A text that is no regular expression of RE2; the message gives the reason."""
 
 
 def require_pattern(pattern: str) -> None:

@@ -21,9 +21,9 @@ class SemanticsError(Exception):
 
 
 class CaseFormatError(SemanticsError, ValueError):
-    """A case, a schema or a value in it is not in the format; the message says where, what and what is allowed.
+    """A case, a schema or a value in it is not in the format; the message has place and value, and what is allowed.
 
-    The middle of a long message, which quotes what was given, is left out.
+    The middle of a long message, which quotes the value, is left out.
     """
 
     def __init__(self, message: str) -> None:
@@ -31,7 +31,7 @@ class CaseFormatError(SemanticsError, ValueError):
 
 
 class UnsupportedByReferenceError(SemanticsError):
-    """The reference does not say what this case means; ``reason`` is short and countable."""
+    """The reference does not define the meaning of this case; ``reason`` is short and countable."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -39,7 +39,7 @@ class UnsupportedByReferenceError(SemanticsError):
 
 
 class RejectedError(SemanticsError):
-    """The merge must fail with this error class, or one of ``other_classes``, leaving the table as it was."""
+    """The merge must fail with this error class, or a class of ``other_classes``, leaving the table unchanged."""
 
     def __init__(self, error_class: str, message: str, other_classes: frozenset[str] = frozenset()) -> None:
         super().__init__(f"[{error_class}] {message}")

@@ -1,4 +1,4 @@
-"""What is known of a case beside the reference's answer: what it reached."""
+"""Facts of a case beside the reference's answer: the features that it exercised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """How a case exercised the merge; what a run counts to know what it tested.
+    """How a case exercised the merge; a run counts these to measure its coverage.
 
     Attributes:
         path: the execution path, None if the merge must fail.
@@ -21,7 +21,7 @@ class Facts:
         multi_matched: whether a target row has two or more matching source rows (R-320).
         matches: sorts of matches that occur: ``1:1``, ``1:n`` (a source row matches several target rows), ``n:1``,
             ``source alone``, ``target alone`` (rows that match nothing).
-        nulls: what is NULL: ``ON`` for some pair of rows, the ``condition`` of a clause for some row of its kind.
+        nulls: where NULL occurs: ``ON`` for some pair of rows, the ``condition`` of a clause for some row of its kind.
         equality_on: whether ON equates values of the two tables, so that they can be joined by keys.
         rules: numbers of the rules of the specification that the case reached, such as ``R-213``.
     """

@@ -18,7 +18,7 @@ LINE_WIDTH = 100
 
 
 def cell_text(value: Value, data_type: DataType) -> str:
-    """Spell a cell close to Spark's literals: ``NULL``, ``'text'``, ``1.50BD``, ``X'00FF'``, ``{a: 1}``, ``[1, 2]``."""
+    """Format a cell much as Spark's literals: ``NULL``, ``'text'``, ``1.50BD``, ``X'00FF'``, ``{a: 1}``, ``[1, 2]``."""
     if value is None:
         return "NULL"
     if isinstance(value, tuple):

@@ -49,7 +49,7 @@ def require_text_map(value: object, where: str) -> dict[str, str]:
 
 
 def require_column_names(value: object, columns: tuple[str, ...], where: str) -> tuple[str, ...]:
-    """Return a list of distinct names, each of them one of the columns.
+    """Return a list of distinct names, all from the columns.
 
     Raises:
         CaseFormatError: for anything else.

@@ -69,7 +69,7 @@ def _split(file: tuple[Row, ...], target: Target) -> Iterator[PhysicalFile]:
             if row[index] is not None and not row[index]:
                 stored = (*stored[:index], None, *stored[index + 1 :])
         values = tuple([stored[index] for index in indexes])
-        # repr tells -0.0 from 0.0 and makes NaN equal to itself, as the text in the log does.
+        # repr distinguishes -0.0 from 0.0 and makes NaN equal to itself, as the log's text does.
         parts.setdefault(repr(values), (values, []))[1].append(stored)
     for values, rows in parts.values():
         yield values, tuple(rows)

@@ -1,6 +1,6 @@
-"""How large a case may be: what is larger is refused when it is read, by one message, before anybody parses its SQL.
+"""How large a case may be: a larger one is refused when it is read, by one message, before its SQL is parsed.
 
-Below the limits, reading and evaluating a case takes seconds. They are far above what a person or a strategy writes.
+Below the limits, reading and evaluating a case takes seconds. They are far above the cases of a person or a strategy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one merge did, as the reference predicts it and as an engine reports it."""
+"""The outcome of one merge, as the reference predicts it and as an engine reports it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class MergePath(Enum):
 
 
 class Feed(Enum):
-    """What a change feed tells."""
+    """The form of a change feed."""
 
     IMAGES = "images"
     """as Delta's: each row that was inserted, deleted or updated (R-610)"""
     NET = "net"
-    """what is gone and what is new: an updated row is a ``delete`` and an ``insert``, of equal ones neither is told"""
+    """deleted and new rows: an updated row is a ``delete`` and an ``insert``; equal ones cancel out"""
     UNTOLD = "untold"
     """nothing: the engine has no feed of such a table"""
 
@@ -63,13 +63,13 @@ class Outcome:
     Attributes:
         schema: the table's columns after the merge.
         rows: all rows of the table after the merge, in any order.
-        metrics: operation metrics by Delta's names (R-510); empty if the engine cannot tell any.
+        metrics: operation metrics by Delta's names (R-510); empty if the engine reports none.
         cdf: rows of this merge's change feed followed by ``_change_type``; None if CDF is off or cannot be read.
-        committed: whether a table version was created; None if the engine cannot tell.
-        path: the execution path taken; None if the engine cannot tell.
+        committed: whether a table version was created; None if the engine does not report it.
+        path: the execution path taken; None if the engine does not report it.
         result_row: the row that the command returned, by its columns' names in order (R-110); None if the engine
             returns none.
-        feed: what ``cdf`` tells.
+        feed: the form of ``cdf``.
     """
 
     schema: Schema
@@ -84,7 +84,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedIds:
-    """Values of identity columns that a merge generates: nobody knows them before, but they follow rules (R-226).
+    """Values of identity columns that a merge generates: they cannot be predicted, but they follow rules (R-226).
 
     Attributes:
         columns: positions of the identity columns that some INSERT leaves out.
@@ -106,7 +106,7 @@ class Prediction:
 
     Attributes:
         result_row: the row that the command returns, by its columns' names in order (R-110).
-        commit_info: what the commit says of itself, see ``reference.evaluation.commit_info``; None without a commit.
+        commit_info: the entries of ``commitInfo``, see ``reference.evaluation.commit_info``; None without a commit.
         generated_ids: None if the merge generates no values of identity columns.
     """
 
@@ -136,7 +136,7 @@ class Rejection:
         message: the text for a person.
         unchanged: whether the table was found as before; None if it was not looked at.
         other_classes: of a prediction: classes that are right as well, if several rows or values fail and no rule
-            says which is met first.
+            defines which is met first.
     """
 
     error_class: str
@@ -157,7 +157,7 @@ EngineResult: TypeAlias = Outcome | Rejection | Unsupported
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialAnswer:
-    """What is known of a case that the reference does not predict as a whole.
+    """The known facts of a case that the reference does not predict as a whole.
 
     Attributes:
         answer: a prediction, or that the merge must fail; with which error class is not known then.

@@ -100,7 +100,7 @@ def schema_from_json(text: str) -> Schema:
 def members_not_null(text: str) -> tuple[str, ...]:
     """Return the paths of the arrays and maps whose elements or values the log's schema calls NOT NULL.
 
-    A case's types cannot say it, and evolution stores everything nullable, at every depth (R-235).
+    A case's types do not have it, and evolution stores everything nullable, at every depth (R-235).
     """
     return tuple(_members_not_null(json.loads(text), path=""))
 

@@ -47,7 +47,7 @@ class Checkpoint(Enum):
 
 
 class ColumnNames(Enum):
-    """What the files of a table with column mapping call its columns (R-709)."""
+    """The names of columns in the files of a table with column mapping (R-709)."""
 
     GENERATED = "generated"
     """like nothing else"""
@@ -87,13 +87,13 @@ class TargetLayout:
             and store DECIMALs as integers, as Spark's do.
         statistics: which files have statistics.
         added_columns: columns that the table got after its oldest files were written. A file that holds nothing but
-            NULL in one of them does not store it, as a file from before an ``ADD COLUMN`` (it stores one column at
+            NULL in such a column does not store it, as a file from before an ``ADD COLUMN`` (it stores one column at
             least). Partition columns are never stored, so none of them is named here.
         checkpoint: the checkpoint beside the commits.
         cluster_by: the columns of a clustered table, which has no partition columns (R-708).
         column_names: what files call the columns, if the table has column mapping.
         vectors: deletion vectors. A file that has one holds deleted copies of its rows.
-        files_with_vectors: the numbers of the physical files that have one if ``vectors`` says so
+        files_with_vectors: the numbers of the physical files that have one, if ``vectors`` is set
             (``model.layout.has_vector``); None for every second file, the first one among them.
         dropped_columns: names of columns that the table had once, if it has column mapping. Its files still have them.
         widened_columns: the types that columns had once, by name (R-716); no partition columns, and no structs. Every

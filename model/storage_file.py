@@ -73,7 +73,7 @@ def source_layout(document: object, where: str) -> SourceLayout:
 
 
 def layout_to_json(layout: TargetLayout | SourceLayout) -> dict[str, Any]:
-    """Write what a layout says beyond the default; empty for the default."""
+    """Write a layout's differences from the default; empty for the default."""
     document: dict[str, Any] = {}
     if isinstance(layout, TargetLayout):
         if layout.row_group_rows is not None:

@@ -1,7 +1,7 @@
 """The table properties that Delta Lake knows: their values, and what each means to a merge.
 
-One table for all: a case with a value that Delta refuses is refused, and the reference predicts a merge by what the
-property changes. Names and values are those of Delta Lake 4.4 (``DeltaConfigs``), and of Databricks where its tables
+One table for all: a case with a value that Delta refuses is refused, and the reference predicts a merge by the
+property's effect. Names and values are from Delta Lake 4.4 (``DeltaConfigs``), and from Databricks where its tables
 have properties that Delta Lake keeps and does not read.
 """
 
@@ -23,7 +23,7 @@ CONSTRAINT_PREFIX: Final = "delta.constraints."
 IN_COMMIT_TIMESTAMPS: Final = "delta.enableInCommitTimestamps"
 MIN_READER_VERSION: Final = "delta.minReaderVersion"
 MIN_WRITER_VERSION: Final = "delta.minWriterVersion"
-"""They say the least protocol of the table; no table stores them among its properties."""
+"""They set the least protocol of the table; no table stores them among its properties."""
 _LOG_RETENTION: Final = "delta.logRetentionDuration"
 _FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
 _DELTA: Final = "delta."
@@ -31,7 +31,7 @@ _MOST_INT: Final = 2**31 - 1
 
 
 class Meaning(Enum):
-    """What a property means to what is observed of a merge."""
+    """The effect of a property on the observables of a merge."""
 
     OBEYED = "obeyed"
     """it changes the outcome, and the reference predicts how"""
@@ -54,11 +54,11 @@ class TableProperty:
     """A property.
 
     Attributes:
-        name: as Delta Lake writes it.
-        values: what Delta Lake takes; None for any text.
+        name: in Delta Lake's spelling.
+        values: the values that Delta Lake takes; None for any text.
         meaning: to a merge.
         harmless: values for which the property changes nothing, in lower case.
-        changes: what it changes, of what is written beside the outcome or instead of it.
+        changes: its effect on files and log, beside the outcome or instead of it.
     """
 
     name: str
@@ -220,7 +220,7 @@ TABLE_PROPERTIES: Final[Mapping[str, TableProperty]] = {
 
 
 def checked_properties(given: Mapping[str, str], where: str) -> dict[str, str]:
-    """Return properties with the names that Delta Lake spells.
+    """Return properties with their names in Delta Lake's spelling.
 
     Args:
         given: properties of a table.
@@ -252,7 +252,7 @@ def checked_properties(given: Mapping[str, str], where: str) -> dict[str, str]:
 
 
 def _known(key: str) -> tuple[str, Values | None]:
-    """Give a property's name as Delta Lake writes it, and the values that it may have."""
+    """Return a property's name in Delta Lake's spelling, and the values that it may have."""
     folded = key.lower()
     if folded.startswith(FEATURE_PREFIX):
         feature = folded.removeprefix(FEATURE_PREFIX)
@@ -267,7 +267,7 @@ def is_of_protocol(name: str) -> bool:
 
 
 def meaning_of(name: str, value: str) -> Meaning | None:
-    """Tell what a property means to a merge; None for a property that Delta Lake does not know.
+    """Return a property's effect on a merge; None for a property that Delta Lake does not know.
 
     Properties of the user, whose names do not begin with ``delta.``, mean nothing to Delta Lake.
     """

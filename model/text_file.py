@@ -1,4 +1,4 @@
-"""Reading a text file that a user names, or that lies in a folder of anybody's."""
+"""Reading a text file that a user names, or that lies in any folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES = 1 << 29
-"""What a file may have, more than anybody saves: reading one that never ends would take all memory."""
+"""The most bytes of a file, more than any real one has: reading one that never ends would take all memory."""
 _TOO_LARGE = f"it has more than {MOST_BYTES >> 20} MiB"
 _DESCRIPTOR = re.compile(r"/dev/(stdin|fd/\d+)|/proc/self/fd/\d+")  # only a user gives one, such as <(command)
 
@@ -60,7 +60,7 @@ def read_ordinary(path: Path) -> str:
 def _open(path: Path) -> BinaryIO:
     if _DESCRIPTOR.fullmatch(str(path)) is not None:
         return path.open("rb")
-    # without O_NONBLOCK, opening a pipe that nobody writes never ends
+    # without O_NONBLOCK, opening a pipe without a writer never ends
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     status = os.fstat(file.fileno())
     if stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES:

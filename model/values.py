@@ -191,7 +191,7 @@ def _decode_date(cell: object, data_type: AtomicType, where: str) -> dt.date:
         try:
             return dt.date.fromisoformat(cell)
         except ValueError:
-            pass  # not in the calendar: told below
+            pass  # not in the calendar: reported below
     raise _wrong(cell, data_type, where, "text such as '2026-01-31' (years 0001 to 9999), or null")
 
 

@@ -1,4 +1,4 @@
-"""What a merge means: the case, the outcome, and the DuckDB evaluation of a case.
+"""The meaning of a merge: the case, the outcome, and the DuckDB evaluation of a case.
 
 The evaluation is imported when it is first used: the command line needs types and cases long before.
 """

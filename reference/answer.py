@@ -1,4 +1,4 @@
-"""What the reference answers about a case."""
+"""The reference's answer to a case."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Reference:
     """The reference's answer for one case.
 
     ``alternative`` is set if the layout of files decides between the main answer and another one (R-322):
-    an engine that gives either agrees. ``trace`` says how the reference came to its answer. ``asked`` are the
-    expressions and queries whose values are the other evaluator's, as they are written. ``partial`` is what is known
-    nevertheless if ``answer`` is ``Unsupported``; None if that is nothing.
+    an engine that gives either agrees. ``trace`` records how the reference came to its answer. ``asked`` are the
+    expressions and queries, as written, whose values come from the other evaluator. ``partial`` has the facts known
+    nevertheless if ``answer`` is ``Unsupported``; None if there are none.
     """
 
     answer: Prediction | Rejection | Unsupported

@@ -1,7 +1,7 @@
-"""What a prediction leaves out: single observables of which the reference does not say what they must be.
+"""Doubts of a prediction: single observables that the reference cannot predict.
 
-A value that nobody translates decides nothing but the cells that it is stored in, and an isolation level nothing but
-what the log says of it. Such a doubt must not keep the rest of the merge from being predicted.
+A value without a translation decides nothing but the cells that it is stored in, and an isolation level nothing but
+its entry in the log. Such a doubt must not keep the rest of the merge from being predicted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Doubts:
     """The doubts of one evaluation.
 
     Attributes:
-        confines: whether nothing but a column's own cells depends on what is stored in it: it is nullable, no
+        confines: whether nothing but a column's own cells depends on its stored values: it is nullable, no
             partition, and no expression of the table uses it.
         reasons: why an observable is left out, by its name.
     """
@@ -37,12 +37,12 @@ class Doubts:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def stand_in(self, path: tuple[str, ...], schema: Schema, unknown: UnsupportedByReferenceError) -> Typed:
-        """Return NULL in place of a value that nobody knows, and leave its column out.
+        """Return NULL in place of a value that cannot be predicted, and leave its column out.
 
         Args:
-            path: what the value is assigned to.
+            path: the column or field that the value is assigned to.
             schema: the final schema.
-            unknown: why nobody knows the value.
+            unknown: why the value cannot be predicted.
 
         Raises:
             UnsupportedByReferenceError: if more than the cells of a column depends on the value.

@@ -1,4 +1,4 @@
-"""The reference: what a case must come to, by the specification alone."""
+"""The reference: the expected outcome of a case, by the specification alone."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class MergeReference:
         evaluator: is asked for the values of expressions and the rows of source queries that have no translation to
             DuckDB; without one, such a case is unsupported.
         always: ask it for every expression and source query.
-        several_matches: what is made of a target row that several source rows match; other than R-320 says to
-            predict a merge that is not Delta's.
+        several_matches: the treatment of a target row that several source rows match; any but R-320's
+            predicts a merge that is not Delta's.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class MergeReference:
         self._evaluator = evaluator
         self._always = always
         self._several_matches = several_matches
-        # What does not fit in memory goes to a folder of DuckDB's own; by default that is one of the working folder,
+        # Data that do not fit in memory go to a folder of DuckDB's own; its default is in the working folder,
         # where a stranger may have left links.
         spill = Path(tempfile.gettempdir()) / f"mergecheck-duckdb-{uuid.uuid4().hex}"
         self._database = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
@@ -88,7 +88,7 @@ class MergeReference:
     def evaluate(
         self, case: Case, *, several_matches: SeveralMatches | None = None, every_pair: bool = False
     ) -> Reference:
-        """Say what a case must come to: a prediction, a rejection, or that the reference does not know.
+        """Predict a case: a prediction, a rejection, or that the reference does not support it.
 
         Args:
             case: the merge.
@@ -120,7 +120,7 @@ class MergeReference:
                 return Reference(answer=Unsupported(_TOO_DEEP))
 
     def _partial(self, run: _Run, cursor: DuckDBPyConnection, asker: Asker) -> PartialAnswer | None:
-        """Evaluate a case again with what is in doubt left out; None if the rest depends on it."""
+        """Evaluate a case again without the observables in doubt; None if the rest depends on them."""
         doubts = Doubts(confines=partial(_confines, run.case))
         with cursor.cursor() as connection:
             again = replace(
@@ -146,7 +146,7 @@ class MergeReference:
 
         Raises:
             RejectedError: if the specification refuses the statement at analysis.
-            UnsupportedByReferenceError: if the reference does not know what it means.
+            UnsupportedByReferenceError: if the reference has no meaning for it.
         """
         with self._database.cursor() as cursor:
             try:
@@ -158,7 +158,7 @@ class MergeReference:
 
 
 def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
-    """Say what one case must come to, with a DuckDB opened for it; see ``MergeReference.evaluate``."""
+    """Predict one case, with a DuckDB opened for it; see ``MergeReference.evaluate``."""
     return MergeReference().evaluate(case, several_matches=several_matches)
 
 
@@ -176,7 +176,7 @@ class ResolvedCase:
 class _Run:
     """The evaluation of one case. It keeps how far it came, for the trace.
 
-    With ``doubts`` it leaves out what nobody knows, where nothing else depends on it.
+    With ``doubts`` it leaves out values that cannot be predicted, where nothing else depends on them.
     """
 
     case: Case
@@ -270,7 +270,7 @@ class _Run:
 def _check_char(case: Case, statement: Statement, *, case_sensitive: bool, pads: bool) -> None:
     """Give up if something else than the merge itself reads a CHAR column, which is padded there (R-822).
 
-    If columns are not padded where they are read, comparisons still are; what is known of these is those of the merge.
+    If columns are not padded where they are read, comparisons still are; their padding is known for the merge only.
 
     Raises:
         UnsupportedByReferenceError: a partition, an expression of the table, or a source that reads the table.
@@ -291,7 +291,7 @@ def _check_char(case: Case, statement: Statement, *, case_sensitive: bool, pads:
 
 
 def _confines(case: Case, column: Field) -> bool:
-    """Return whether nothing but a column's own cells depends on what a merge stores in it."""
+    """Return whether nothing but a column's own cells depends on the values that a merge stores in it."""
     is_plain = column.nullable and column.generated is None and column.identity is None and column.invariant is None
     partitions = {name.lower() for name in case.target.partition_by}
     if not is_plain or column.limit is not None or column.name.lower() in partitions:

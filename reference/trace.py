@@ -1,7 +1,7 @@
-"""How the reference came to an answer: what it read, which rows matched, which clauses applied, what they made of rows.
+"""How the reference came to an answer: the statement, the rows that matched, the clauses that applied, their effects.
 
 Rows are named by numbers, never by their values (R-002): ``rid`` is the position of a row among the rows of the target
-in file order, ``sid`` the position of a row among those of the source.
+in file order, ``sid`` the position of a row among the source's rows.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """What the applied clauses do to the rows of the table (R-303).
+    """The effects of the applied clauses on the rows of the table (R-303).
 
     Attributes:
         candidates: the units of each kind.
@@ -88,13 +88,13 @@ class Effects:
         return {rid: row for rid, row in enumerate(self.old) if rid not in changed}
 
     def applied(self, kind: Kind, index: int) -> tuple[Candidate, ...]:
-        """Return the candidates of a kind to which one of its clauses applies."""
+        """Return the candidates of a kind to which a clause of this kind applies."""
         return tuple(candidate for candidate in self.candidates[kind] if candidate.applied == index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """How far an evaluation came and what it found; what it did not come to is None.
+    """The steps of an evaluation and their results; None for steps that it did not reach.
 
     Attributes:
         statement: None if its text is refused.

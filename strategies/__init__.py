@@ -1,7 +1,7 @@
 """Hypothesis strategies that draw MERGE cases.
 
-What is named after the things that it draws is a strategy. A function ``draw_...`` is a part of one: it takes the
-function ``draw``. Whatever is drawn from several options has the simplest one first, because a draw shrinks to it.
+A function named after the things that it draws is a strategy. A function ``draw_...`` is a part of a strategy and has
+``draw`` as an argument. A draw from several options has the simplest one first, because a draw shrinks to it.
 
 The names are imported when they are first used, because Hypothesis loads slowly and a check of saved cases needs none.
 """

@@ -34,9 +34,9 @@ def draw_some(draw: DrawFn, options: Sequence[Option], *, percent: float = 50) -
 
 
 def weighted(*strategies: tuple[int, SearchStrategy[Value]]) -> SearchStrategy[Value]:
-    """Return a strategy of the values of several strategies, each as often as its weight says.
+    """Return a strategy of the values of several strategies, with the given relative weights.
 
-    Its values shrink to those of the first strategy.
+    Its values shrink to values of the first strategy.
     """
     repeated = [strategy for weight, strategy in strategies for _ in range(weight)]
     return st.integers(0, len(repeated) - 1).flatmap(repeated.__getitem__)

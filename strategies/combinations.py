@@ -1,9 +1,9 @@
 """Features that hardly meet by chance, and so are brought together on purpose.
 
-A feature of one case in twenty meets another such feature in one case of four hundred. What they lead to is even rarer:
+A feature of one case in twenty meets another such feature in one case of four hundred. Their effects are even rarer:
 a condition that is FALSE on an ambiguous row, or a NOT NULL column that a NOT MATCHED BY SOURCE clause sets to NULL. If
 every such feature were more probable, too few cases would change a row. ``tools.benchmarks.generators.nway`` counts
-what comes together.
+the features that occur together.
 """
 
 from __future__ import annotations

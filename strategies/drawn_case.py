@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnCase:
-    """A case with what the drawing knows of it.
+    """A case with facts known from the drawing.
 
     Attributes:
         case: the case.
         merge: the statement as values, and the rows and columns that it was drawn over.
-        enabled: the features that the case may use; ``features`` says what it really contains.
+        enabled: the features that the case may use; ``features`` are the ones that it really contains.
         breaks: number of the rule that the case breaks on purpose, so that it must be refused; ``merge`` then has the
             statement as it was before. None for a valid case.
     """
@@ -59,13 +59,13 @@ class DrawnCase:
 
     @property
     def features(self) -> frozenset[str]:
-        """Labels of what the case really contains, such as ``clause:matched/update``, ``on:equality``, ``files:3``."""
+        """Labels of the case's actual contents, such as ``clause:matched/update``, ``on:equality``, ``files:3``."""
         return labels(self.merge, self.case, breaks=self.breaks)
 
 
 @st.composite
 def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCase:
-    """MERGE cases together with what the drawing knows of them; they shrink as the cases of ``cases`` do."""
+    """MERGE cases with facts known from the drawing; they shrink as the cases of ``cases`` do."""
     enabled = draw(feature_sets(profile=profile))
     conf = draw_session_settings(draw, enabled)
     merge = draw_merge(

@@ -12,7 +12,7 @@ from typing import Self
 
 
 class Feature(Enum):
-    """What a case may use.
+    """The features that a case may use.
 
     Attributes:
         value: the name in reports and options.
@@ -203,7 +203,7 @@ NEEDS = MappingProxyType(
         _F.UNUSUAL_SCHEMAS: (_F.SCHEMA_EVOLUTION, _F.STAR),
     }
 )
-"""What a feature turns on, in this order, because it would mostly lead to nothing without it."""
+"""The features that a feature turns on, in this order, because it would mostly have no effect without them."""
 
 CONFLICTS = MappingProxyType(
     {
@@ -245,7 +245,7 @@ CONFLICTS = MappingProxyType(
         _F.UNUSUAL_SCHEMAS: (_F.INVALID, _F.SELF_MERGE, _F.SUBQUERY_SOURCE, _F.SPACED_NAMES),
     }
 )
-"""What a feature turns off."""
+"""The features that a feature turns off."""
 
 CLAUSE_FEATURES = (
     Feature.INSERT,
@@ -254,4 +254,4 @@ CLAUSE_FEATURES = (
     Feature.BY_SOURCE_UPDATE,
     Feature.BY_SOURCE_DELETE,
 )
-"""The features that lead to clauses, simplest first: a case has at least one of them (R-106)."""
+"""The features that lead to clauses, simplest first: a case has at least one (R-106)."""

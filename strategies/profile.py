@@ -33,7 +33,7 @@ _COMBINATIONS = st.sampled_from([each for each in RARELY_TOGETHER for _ in range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What a run wants of its cases.
+    """The bounds and options for the cases of a run.
 
     Attributes:
         max_rows: most rows of either table.
@@ -44,8 +44,8 @@ class Profile:
         function_calls_percent: how many of a hundred cases may call functions that only Spark can evaluate.
         combinations_percent: how many of a hundred cases have features that are ``RARELY_TOGETHER``; more of them are
             refused than of others.
-        table_features: those of ``TABLE_FEATURES`` that a case may use.
-        written_forms: those of ``WRITTEN_FORMS`` that a case may use.
+        table_features: the members of ``TABLE_FEATURES`` that a case may use.
+        written_forms: the members of ``WRITTEN_FORMS`` that a case may use.
         boundary: large tables have this number of rows, or one row more or less; None for the sizes of batches that
             engines are known to have.
     """
@@ -91,15 +91,15 @@ FULL_PROFILE = Profile(
     table_features=frozenset(TABLE_FEATURES),
     written_forms=frozenset(WRITTEN_FORMS) - frozenset(SPARK_FORMS),
 )
-"""What a fuzz run draws for an engine that takes every feature, but functions and queries that only Spark evaluates."""
+"""A fuzz run's profile for an engine that takes every feature, but functions and queries that only Spark evaluates."""
 
 
 @st.composite
 def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozenset[Feature]:
-    """Sets of features that one case may use; at least one of them leads to clauses.
+    """Sets of features that one case may use; at least one feature leads to clauses.
 
     Each feature is on or off by itself, in some sets with a higher probability than in others. Shrinks to INSERT alone,
-    beside what is always on.
+    beside the features that are always on.
     """
     density = draw(_DENSITIES)
     # drawn for disabled features too, so that disabling a feature changes no other one
@@ -130,7 +130,7 @@ def _percent(feature: Feature, profile: Profile, density: float) -> float:
 
 
 def written_percent(profile: Profile, feature: Feature) -> float:
-    """Return how many of a hundred cases may use one of ``WRITTEN_FORMS``."""
+    """Return how many of a hundred cases may use a member of ``WRITTEN_FORMS``."""
     if feature not in profile.written_forms or feature in profile.disabled:
         return 0
     return profile.percent.get(feature, feature.probability_percent)
@@ -139,6 +139,6 @@ def written_percent(profile: Profile, feature: Feature) -> float:
 def uses(draw: DrawFn, features: frozenset[Feature], feature: Feature, *, percent: float = 85) -> bool:
     """Draw whether the case uses a feature here, if it may use it; shrinks to False.
 
-    Call it next to what the feature leads to, so that the shrinker removes both together.
+    Call it next to the effect of the feature, so that the shrinker removes both together.
     """
     return chance(draw, percent if feature in features else 0)

@@ -80,7 +80,7 @@ def draw_session_settings(draw: DrawFn, features: frozenset[Feature]) -> dict[st
 
 
 def _commit_settings(draw: DrawFn) -> dict[str, str]:
-    """Draw settings of what a commit says, and of how its files are arranged (R-425, R-501, R-714, R-715)."""
+    """Draw settings for the contents of a commit, and for the arrangement of its files (R-425, R-501, R-714, R-715)."""
     conf: dict[str, str] = {}
     if chance(draw, _PERCENT):
         conf[HISTORY_METRICS] = "false"
@@ -94,7 +94,7 @@ def _commit_settings(draw: DrawFn) -> dict[str, str]:
 
 
 def draw_transactions(draw: DrawFn, conf: Mapping[str, str]) -> dict[str, int]:
-    """Draw what an application has committed to the target before; now and then this very merge (R-715)."""
+    """Draw earlier commits of an application to the target; now and then this very merge (R-715)."""
     if TXN_APP_ID not in conf or not chance(draw, 50):
         return {}
     version = int(conf[TXN_VERSION]) + draw(_EARLIER)

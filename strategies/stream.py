@@ -33,8 +33,8 @@ _NUM_BYTES = 2**15
 _MAX_ATTEMPTS = 100
 
 
-class _Fails(Exception):  # noqa: N818 - it says "interesting" to Hypothesis, it is no error
-    """Raised inside a probe for an element that the caller calls failing."""
+class _Fails(Exception):  # noqa: N818 - it marks an interesting example for Hypothesis, it is no error
+    """Raised inside a probe for an element for which ``fails`` returns True."""
 
 
 class StopShrinking(Exception):  # noqa: N818 - an answer, not an error
@@ -46,7 +46,7 @@ class DoesNotFailError(ValueError):
 
 
 class _Escape(BaseException):
-    """Carries what a caller's ``fails`` raised past Hypothesis, which would shrink towards any ``Exception``."""
+    """Carries an exception of a caller's ``fails`` past Hypothesis, which would shrink towards any ``Exception``."""
 
 
 class Stream(Generic[T]):
@@ -75,7 +75,7 @@ class Stream(Generic[T]):
         Args:
             seed: of the drawn element.
             index: of the drawn element.
-            fails: tells whether an element shows the fault; accept the same kind of mismatch only.
+            fails: returns whether an element shows the fault; accept the same kind of mismatch only.
                 ``StopShrinking`` ends early, any other exception comes out of this call. Hypothesis stops by itself
                 after five minutes.
 
@@ -98,7 +98,7 @@ class Stream(Generic[T]):
 
 
 def sample(seed: int, index: int, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCase:
-    """Return case number ``index`` of a seed; the profile is part of what the number means."""
+    """Return case number ``index`` of a seed; the case depends on the profile, too."""
     return Stream(drawn_cases(profile=profile)).draw(seed, index)
 
 
@@ -117,7 +117,7 @@ def shrink(
 
 
 class _Probe(Generic[T]):
-    """A property over drawn elements that remembers what it saw."""
+    """A property over drawn elements that remembers the elements it has seen."""
 
     def __init__(self, elements: SearchStrategy[T], *, fails: Callable[[T], bool] | None) -> None:
         self._fails = fails

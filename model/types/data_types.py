@@ -1,4 +1,4 @@
-"""SQL types of a case: what a Spark DDL string such as ``id BIGINT, v STRUCT<a: INT>`` says.
+"""SQL types of a case, as in a Spark DDL string such as ``id BIGINT, v STRUCT<a: INT>``.
 
 The names are Spark's. Nothing here knows DuckDB, Arrow or Spark; those translations live beside their use.
 """
@@ -103,7 +103,7 @@ class Identity:
         return self.start if self.mark is None else self.mark + self.step
 
     def ddl(self) -> str:
-        """Format it as Spark DDL, and the mark, which DDL cannot say, in the same brackets."""
+        """Format it as Spark DDL, and the mark, which DDL lacks, in the same brackets."""
         mark = "" if self.mark is None else f" HIGH WATER MARK {self.mark}"
         kind = "BY DEFAULT" if self.by_default else "ALWAYS"
         return f"GENERATED {kind} AS IDENTITY (START WITH {self.start} INCREMENT BY {self.step}{mark})"
@@ -148,7 +148,7 @@ class Field:
 
     @property
     def of_delta_only(self) -> str | None:
-        """Name what of the column other systems than Delta tables do not have; None if there is nothing."""
+        """Name the property of the column that only Delta tables have; None if there is none."""
         named = {
             "an identity column": self.identity is not None,
             "a column invariant": self.invariant is not None,

@@ -185,7 +185,7 @@ class _Reader:
         return number
 
     def _words(self, *words: str) -> bool:
-        """Go on behind some words; without all of them stay and say no."""
+        """Skip some words if all of them come next; return whether they do."""
         start = self._next
         for word in words:
             if not self._word_is(word):

@@ -30,7 +30,7 @@ INTEGER_DIGITS = dict(zip(INTEGER_BITS, (3, 5, 10, 20), strict=True))
 
 
 def is_numeric(data_type: DataType) -> bool:
-    """Return whether a type is one of Spark's numbers."""
+    """Return whether a type is a numeric type of Spark."""
     return data_type in INTEGER_BITS or data_type in _FLOATING or isinstance(data_type, DecimalType)
 
 

@@ -58,7 +58,7 @@ class Typed:
         partial: whether evaluating it can fail on some row (R-312).
         skippable: whether a part of it can fail that Spark need not evaluate to know the value (R-257).
         call: an array function whose operands may be cast before it is evaluated (R-246), None for all else.
-        stored: it is a column or a field as it stands, so that its type says which of its fields may be NULL.
+        stored: it is a column or a field as stored, so that its type determines which of its fields may be NULL.
         char_length: the length of a CHAR column that is read as it is stored; None for all else (R-822).
         asked: its value is another evaluator's, so that it has one only on the rows that were asked about.
     """
@@ -79,7 +79,7 @@ class ArrayCall:
     """A call whose operands can be cast before the function is evaluated again.
 
     Attributes:
-        operands: arrays; the second one of ``array_remove`` is an element.
+        operands: arrays; the second operand of ``array_remove`` is an element.
     """
 
     function: ArrayFunction
@@ -89,7 +89,7 @@ class ArrayCall:
 def combine(
     sql: str, data_type: DataType, *operands: Typed, partial: bool = False, evaluated: Collection[Typed] = ()
 ) -> Typed:
-    """Make an expression of operands: it uses their tables, and fails if one of them may fail.
+    """Make an expression of operands: it uses their tables, and fails if any of them may fail.
 
     Args:
         sql: the expression in DuckDB SQL.

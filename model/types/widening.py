@@ -21,7 +21,7 @@ _WHOLE_DIGITS_OF_INT, _WHOLE_DIGITS_OF_BIGINT = 10, 20
 
 
 class WideningMode(Enum):
-    """Which types evolution widens (R-237); the value is that of the setting."""
+    """Which types evolution widens (R-237); the value is the setting's value."""
 
     ALWAYS = "always"
     SAME_FAMILY_TYPE = "same_family_type"

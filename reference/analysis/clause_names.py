@@ -1,4 +1,4 @@
-"""The names of a clause: what its expressions may use, which columns it assigns, what it adds to the schema."""
+"""The names of a clause: those its expressions may use, the columns it assigns, its additions to the schema."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ClauseNames:
         evolution: whether schema evolution is on (part 2).
         drops_null_columns: ``createDataFrame.dropNullColumns`` (R-144).
         widening: which types evolution widens (R-237).
-        asks: whether another evaluator is asked what a name means that the reference cannot follow.
+        asks: whether another evaluator resolves names that the reference cannot follow.
     """
 
     target: Relation
@@ -85,7 +85,7 @@ class ClauseNames:
             yield Left(path=(name,), written=name, value=None)
 
     def final_schema(self, clauses: Sequence[Clause], lefts: Sequence[tuple[Left, ...]]) -> Schema:
-        """Add what the clauses take from the source, if evolution is on (R-230, R-233).
+        """Add the columns and fields that the clauses take from the source, if evolution is on (R-230, R-233).
 
         Raises:
             RejectedError: if the schemas do not merge (R-236, R-238).

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> bool:
-    """Tell if ON equates a value of one table with one of the other, and has no conjunct without columns."""
+    """Return whether ON equates values of the two tables, and has no conjunct without columns."""
     each = frozenset({Side.TARGET}), frozenset({Side.SOURCE})
     found = False
     for part in conjuncts(condition):
@@ -90,7 +90,7 @@ def _constants(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]
 def implied_conjuncts(condition: exp.Expr, *, negated: bool = False) -> list[exp.Expr]:
     """Give the conjuncts of a clause condition as Spark's optimizer writes it (R-421).
 
-    NOT is pushed into AND and OR. A conjunct that both sides of an OR have is one of the whole, too.
+    NOT is pushed into AND and OR. A conjunct that both sides of an OR have is a conjunct of the whole, too.
     """
     inner = condition.unnest()
     if isinstance(inner, exp.Not):

@@ -39,7 +39,7 @@ class RowCheck:
         what: the column or the constraint, for people.
         sql: a DuckDB condition over ``c0``, ``c1``, ...: TRUE for a good row, never NULL.
         partial: whether evaluating it can fail on some row.
-        asked: what of it the other evaluator is asked for.
+        asked: its parts that the other evaluator computes.
         is_generated: whether it is about the value of a generated column.
     """
 
@@ -69,7 +69,7 @@ def row_checks(
         case_sensitive: ``spark.sql.caseSensitive``.
 
     Raises:
-        UnsupportedByReferenceError: for an expression that nobody knows.
+        UnsupportedByReferenceError: for an expression without a translation and without an evaluator.
     """
     asker = asker or Asker()
     not_null = (check for i, column in enumerate(schema.columns) for check in _not_null(f"c{i}", column, column.name))
@@ -107,7 +107,7 @@ def _check(name: str, text: str, translator: Translator, asker: Asker) -> RowChe
 
 
 def _generated(column: Field, translator: Translator, asker: Asker) -> RowCheck:
-    """RowCheck that a generated column holds what its expression gives, NULL included (R-222)."""
+    """RowCheck that a generated column holds its expression's value, NULL included (R-222)."""
     assert column.generated is not None, "only generated columns come here"  # noqa: S101 - for mypy
     name = exp.column(exp.to_identifier(column.name, quoted=True))
     node = exp.NullSafeEQ(this=name, expression=exp.paren(parsed(column.generated)))

@@ -1,4 +1,4 @@
-"""The schema that a merge leaves behind: what of the source's schema is taken over, and how (R-230 to R-238)."""
+"""The schema that a merge leaves behind: which parts of the source's schema it takes over, and how (R-230 to R-238)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SourceFilter:
 
     Attributes:
         assigned: the left-hand paths of all explicit assignments of MATCHED and NOT MATCHED clauses.
-        star: whether one of these clauses has a star.
+        star: whether a MATCHED or NOT MATCHED clause has a star.
     """
 
     assigned: frozenset[Path]
@@ -130,7 +130,7 @@ def _merge(target: DataType, source: DataType, widening: WideningMode) -> DataTy
 
 
 def _namesake(name: str, fields: tuple[Field, ...]) -> Field | None:
-    """Find a field by name, case ignored whatever the session says (R-120, R-234)."""
+    """Find a field by name, case ignored whatever the session's setting (R-120, R-234)."""
     return next((field for field in fields if field.name.lower() == name.lower()), None)
 
 

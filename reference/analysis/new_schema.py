@@ -33,7 +33,7 @@ def check_new_schema(target: Target, final: Schema, settings: Settings) -> None:
     Args:
         target: the table before the merge.
         final: its columns after it.
-        settings: say how names are compared, and whether the table maps its columns' names.
+        settings: decide how names are compared, and whether the table maps its columns' names.
 
     Raises:
         RejectedError: another type of a column that others depend on or that is generated (R-240), the first
@@ -67,7 +67,7 @@ def check_new_schema(target: Target, final: Schema, settings: Settings) -> None:
 
 
 def _check_characters(schema: Schema, partition_by: Collection[str]) -> None:
-    """Refuse names that Parquet cannot store; those of partition columns come last and have a class of their own."""
+    """Refuse names that Parquet cannot store; partition columns come last and have their own error class."""
     stored = tuple(column for column in schema.columns if column.name not in partition_by)
     for error_class, names in (
         ("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", _all_names(stored)),
@@ -103,8 +103,8 @@ class Dependents:
 
     Attributes:
         constraints: the texts of its CHECK constraints.
-        generated: those of its generated columns.
-        invariants: those of its columns' invariants, which do not keep types from changing.
+        generated: the texts of its generated columns.
+        invariants: the texts of its columns' invariants, which do not keep types from changing.
     """
 
     constraints: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Dependents:
         """Compare the types before and after the merge.
 
         Raises:
-            RejectedError: one of the expressions uses a column or a field with another type.
+            RejectedError: an expression uses a column or a field with another type.
             UnsupportedByReferenceError: an expression that cannot be read.
         """
         for path in changed_fields(before, after):
@@ -127,7 +127,7 @@ class Dependents:
                     raise RejectedError(error_class, f"{'.'.join(path)} has a dependent expression.")
 
     def use(self, column: str, *, case_sensitive: bool) -> bool:
-        """Return whether one of the expressions names a column.
+        """Return whether any of the expressions names a column.
 
         Raises:
             UnsupportedByReferenceError: an expression that cannot be read.
@@ -145,7 +145,7 @@ def dependents_of(target: Target) -> Dependents:
 
 
 def changed_fields(before: Schema, after: Schema) -> Iterator[Path]:
-    """List the columns and fields, and what is in arrays and maps, that have another type after a merge."""
+    """List the columns and fields, and members of arrays and maps, that have another type after a merge."""
     yield from _changed_fields(before.columns, after.columns, ())
 
 

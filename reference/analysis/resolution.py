@@ -49,8 +49,8 @@ class Resolver:
         names: the tables and the rules for their names.
         subqueries: evaluates the scalar subqueries of values (R-134).
         clock: the statement's one time (R-136).
-        asker: asks for what has no translation.
-        doubts: takes the values that nobody knows; None refuses them.
+        asker: asks for expressions without a translation.
+        doubts: collects the values that cannot be predicted; None refuses them.
     """
 
     names: ClauseNames
@@ -65,7 +65,7 @@ class Resolver:
 
         Raises:
             RejectedError: with the class of the first rule that the statement breaks, but for R-135.
-            UnsupportedByReferenceError: if the reference does not know what an expression means.
+            UnsupportedByReferenceError: if the reference has no meaning for an expression.
         """
         ordered = [clause for kind in Kind for clause in statement.of(kind)]
         on_scope = self.names.scope(Kind.MATCHED, "search condition")
@@ -138,7 +138,7 @@ class Resolver:
     def _clause(
         self, clause: Clause, lefts: tuple[Left, ...], asked_conditions: list[Asked], late: LateFaults, final: Schema
     ) -> ResolvedClause:
-        """Resolve what a clause says, still without the values of columns; what is refused later is not assigned.
+        """Resolve a clause, still without the values of columns; an assignment that is refused later is left out.
 
         If its condition is asked for, it is added to ``asked_conditions``.
         """
@@ -193,7 +193,7 @@ class Resolver:
         late: LateFaults,
         final: Schema,
     ) -> Typed | None:
-        """Translate what is assigned; None if it is refused later."""
+        """Translate an assigned value; None if it is refused later."""
         if (given := left.value) is None:
             return self.names.one_side(self.names.source, clause).resolve(left.path).typed()
         text = next(texts)

@@ -36,7 +36,7 @@ class ResolvedClause:
     Attributes:
         condition: None if the clause has none.
         target_only: the condition's target-only conjuncts (R-421); empty if there are none.
-        assigned: what the statement assigns, stars expanded; empty for DELETE.
+        assigned: the statement's assignments, stars expanded; empty for DELETE.
         values: one per column of the final schema, over the rows of both sides and the row's own new values ``c<i>``;
             empty for DELETE.
         asked: the values among these that the other evaluator is asked for.
@@ -64,7 +64,7 @@ class Resolved:
     Attributes:
         constants: parts of the conditions that use no column and may fail (R-257).
         on_target_only: the conjuncts of ON that use the target only (R-420).
-        on_is_equality: whether ON has a conjunct that equates a value of one table with one of the other, and none
+        on_is_equality: whether ON has a conjunct that equates values of the two tables, and none
             without columns, so that an executor can join by keys.
         final_schema: the table's columns after the merge (R-233).
         old: the row before the merge in the final schema, one value per column (R-241, R-610).

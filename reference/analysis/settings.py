@@ -1,4 +1,4 @@
-"""The settings and table properties that decide what a merge means; everything else is refused, never ignored."""
+"""The settings and table properties that decide the meaning of a merge; others are refused, never ignored."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ _WITHOUT_EFFECT = frozenset(
         "spark.databricks.optimizer.dynamicPartitionPruning",
     )
 )
-"""Settings that change how a merge runs, what files look like or what is allowed elsewhere, but no outcome (R-470).
+"""Settings that change how a merge runs, the form of files or permissions elsewhere, but no outcome (R-470).
 
 Some are of Databricks alone; no other Spark reads them.
 """
@@ -292,7 +292,7 @@ def _transaction(case: Case) -> tuple[str, int] | None:
 
 
 def is_without_effect(setting: str) -> bool:
-    """Return whether a setting of Spark's changes nothing of what is observed of a merge, whatever its value."""
+    """Return whether a setting of Spark's changes no observable of a merge, whatever its value."""
     return setting in _WITHOUT_EFFECT or setting.startswith(_OF_NEW_TABLES)
 
 

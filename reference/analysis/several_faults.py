@@ -1,7 +1,7 @@
-"""Statements with several faults: what is met late (R-113), and which other error classes are right.
+"""Statements with several faults: which are met late (R-113), and which other error classes are right.
 
-Where the specification does not say in which order Delta's analysis meets faults, each entry was seen in Delta Lake 4.4
-(R-254, R-740).
+Where the specification does not define in which order Delta's analysis meets faults, each entry was seen in Delta Lake
+4.4 (R-254, R-740).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Late(Enum):
     """
 
     CAST = ("DATATYPE_MISMATCH", "CANNOT_UP_CAST_DATATYPE")
-    """a value that does not become one of its column's type (R-251)"""
+    """a value that does not fit its column's type (R-251)"""
     OPERATOR = ("UNSUPPORTED_EXPR_FOR_OPERATOR", "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY")
     """an aggregate, a window or a subquery that a value may not have (R-134)"""
     NOT_BOOLEAN = ("JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",)
@@ -95,8 +95,8 @@ def classes_of_other_faults(
     """Name the classes by which Delta may refuse a statement instead of the one that the reference met.
 
     Args:
-        rejected: what the reference refused it with.
-        statement: what was refused.
+        rejected: the reference's rejection.
+        statement: the refused statement.
         target: the target's columns.
         source: the source's columns.
         tables: the columns of the tables that a subquery may name; behind a source query they are others.

@@ -80,7 +80,7 @@ def _outside(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _is_counted(star: exp.Star) -> bool:
-    """Return whether a star is the one of ``count(*)``, which stands for no columns."""
+    """Return whether a star is the argument of ``count(*)``, which stands for no columns."""
     return isinstance(star.parent, exp.Count) and not star.args.get("except_")
 
 
@@ -147,7 +147,7 @@ def _text(node: exp.Expr) -> str:
 
 
 def _functions(node: exp.Expr, *, inside_queries: bool) -> list[exp.Expr]:
-    """List the functions and windows of an expression; also those of its subqueries if asked."""
+    """List the functions and windows of an expression; with ``inside_queries`` also those inside its subqueries."""
     parts = node.walk(prune=lambda part: isinstance(part, exp.Query) and not inside_queries)
     return [part for part in parts if isinstance(part, exp.Func | exp.Window)]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.expressions.translation import Translator
     from mergecheck.reference.queries.source_query import SourceRelation
 
-# What no value of the same statement can be told from outside of it; nor can the rows of TABLESAMPLE.
+# Functions whose value cannot be found from outside of the same statement; nor can the rows of TABLESAMPLE.
 _UNKNOWABLE = frozenset(
     """rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
     input_file_block_start input_file_block_length current_timestamp now localtimestamp current_date curdate
@@ -91,7 +91,7 @@ class Asker:
     """Translates expressions, and asks for those that have no translation.
 
     Attributes:
-        evaluator: None if nobody can be asked; then what has no translation is unsupported.
+        evaluator: None if there is none; then expressions without a translation are unsupported.
         always: ask for every expression and query.
         is_utc: whether the session's time zone is UTC.
         texts: everything that was asked for so far, as it is written.
@@ -115,7 +115,7 @@ class Asker:
 
         Raises:
             RejectedError: if Spark's analysis refuses it.
-            UnsupportedByReferenceError: if nobody knows what it means.
+            UnsupportedByReferenceError: if neither the reference nor the evaluator has a meaning for it.
         """
         return self._translated(node, text, translator, translator.translate)
 
@@ -201,7 +201,7 @@ def _refuse_unknowable(node: exp.Expr, scope: Scope | None = None) -> None:
 
     Args:
         node: an expression or a query.
-        scope: what the names of an expression may mean; those of a query may mean anything.
+        scope: the possible meanings of an expression's names; names of a query may mean anything.
     """
     if any(_is_unknowable(part, scope) for part in node.walk()):
         raise UnsupportedByReferenceError("a value that no oracle can know")

@@ -41,7 +41,7 @@ def find_source(
 
     Raises:
         RejectedError: if a table does not exist, or Spark refuses the source query.
-        UnsupportedByReferenceError: if the reference does not know what the query means.
+        UnsupportedByReferenceError: if the reference has no meaning for the query.
     """
     tables = known_tables(case)
     _check_maps(tables)

@@ -12,7 +12,7 @@ _BOUND = re.compile(r"\bx\b")
 
 
 class Failure(Enum):
-    """What a cast does with a value that does not fit."""
+    """The result of a cast for a value that does not fit."""
 
     ERROR = "error"
     """fails, as under ANSI"""
@@ -28,12 +28,12 @@ def fail(error_class: str) -> str:
 
 
 def unsupported(reason: str) -> str:
-    """Raise inside DuckDB that the reference does not know what this value becomes."""
+    """Raise inside DuckDB that the reference cannot convert this value."""
     return f"error({string_literal('UNSUPPORTED ' + reason)})"
 
 
 def failed(failure: Failure, error_class: str) -> str:
-    """Give what a value becomes that does not fit."""
+    """Return the SQL of the result for a value that does not fit."""
     return fail(error_class) if failure is Failure.ERROR else "NULL"
 
 

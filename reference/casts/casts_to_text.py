@@ -18,7 +18,7 @@ from mergecheck.model.types.data_types import (
 from mergecheck.model.types.implicit_casts import type_word
 from mergecheck.reference.casts.cast_sql import Failure, guarded, let, unsupported
 
-_PLAIN_SCALE = 6  # up to which Java spells a decimal without an exponent
+_PLAIN_SCALE = 6  # up to which Java writes a decimal without an exponent
 # Up to so many digits Java 17 gives the shortest text that reads back as the same number, as DuckDB does.
 _SHORT: dict[DataType, int] = {FLOAT: 6, DOUBLE: 15}
 
@@ -27,7 +27,7 @@ def to_text(sql: str, source: DataType, failure: Failure) -> str:
     """Format a value as Spark does with the session time zone UTC.
 
     Raises:
-        UnsupportedByReferenceError: for nested values, and if LEGACY spells a decimal with an exponent.
+        UnsupportedByReferenceError: for nested values, and if LEGACY writes a decimal with an exponent.
     """
     if source in INTEGER_BITS or source in (BOOLEAN, DATE):
         return f"CAST({sql} AS VARCHAR)"

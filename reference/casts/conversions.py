@@ -194,8 +194,8 @@ def _to_decimal(sql: str, source: DataType, target: DecimalType, failure: Failur
 def _double_to_decimal(sql: str, word: str, otherwise: str) -> str:
     """Round Java's text of a double half up (R-253); NaN and infinities give NULL, even under ANSI.
 
-    Java 17 may spell a long number one digit too long; if both neighbours of the number give one decimal, so does
-    the number, however it is spelled.
+    Java 17 may write a long number one digit too long; if both neighbours of the number give one decimal, so does
+    the number, whatever its text.
     """
     text = f"CAST({sql} AS VARCHAR)"
     digits = f"length(ltrim(regexp_replace({text}, '[-.]', '', 'g'), '0')) <= {_SHORT_DIGITS}"

@@ -25,7 +25,7 @@ MICROS = 1_000_000
 
 
 def to_integer(sql: str, source: DataType, target: DataType, failure: Failure, overflow: str) -> str:
-    """Cast to an integer type; the arguments are those of ``conversions.cast``."""
+    """Cast to an integer type; for the arguments see ``conversions.cast``."""
     word = duckdb_type(target)
     low, high = _limits(target)
     if source == BOOLEAN or (source in INTEGER_BITS and INTEGER_BITS[source] <= INTEGER_BITS[target]):

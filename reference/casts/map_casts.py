@@ -55,7 +55,7 @@ def rebuilt_map(entries: str, given: MapType, wanted: MapType) -> str:
 
 
 def is_rebuilt_by_key(given: MapType, wanted: MapType) -> bool:
-    """Tell whether Delta rebuilds a map key by key, which checks the keys, instead of casting it as a whole (R-256)."""
+    """Return whether Delta rebuilds a map key by key, which checks the keys, and does not cast it whole (R-256)."""
     return (_has_struct(given) and _has_struct(wanted)) or _forces_null(given.key, wanted.key)
 
 

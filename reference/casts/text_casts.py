@@ -39,7 +39,7 @@ def text_to_integer(sql: str, target: DataType, failure: Failure) -> str:
 
 
 def text_to_floating(sql: str, target: DataType, failure: Failure) -> str:
-    """Read a number as Java does, with the words for infinity and NaN that Spark knows."""
+    """Read a number as Java does, with Spark's texts for infinity and NaN."""
     word = duckdb_type(target)
     signed = {"inf": "Infinity", "infinity": "Infinity"}
     special = {sign + name: value for name, value in signed.items() for sign in ("", "+")}
@@ -77,7 +77,7 @@ def text_to_decimal(sql: str, target: DecimalType, failure: Failure, overflow: s
 
 
 def text_to_boolean(sql: str, failure: Failure) -> str:
-    """Read one of Spark's words for true and false."""
+    """Read Spark's texts for true and false."""
     return let(
         f"lower({_TRIMMED.format(sql)})",
         guarded(

@@ -1,4 +1,4 @@
-"""The values of what the other evaluator is asked for, as columns of the evaluation's tables."""
+"""The values that the other evaluator computes, as columns of the evaluation's tables."""
 
 from __future__ import annotations
 

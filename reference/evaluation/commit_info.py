@@ -1,4 +1,4 @@
-"""What a commit says of the merge that made it (R-702, R-707, R-710, R-711), and the row of the command (R-110).
+"""``commitInfo`` of a merge's commit (R-702, R-707, R-710, R-711), and the row that the command returns (R-110).
 
 No rule decides times, names of programs and texts of conditions (R-712). An entry is given in words that leave them
 out: ``given`` for an entry that must be there, and for each clause its action, with `` if`` if it has a condition.
@@ -39,7 +39,7 @@ def predict_commit_info(
     tracks_rows: bool,
     only_marks: bool = False,
 ) -> dict[str, str]:
-    """Say what ``commitInfo`` must hold.
+    """Predict the entries of ``commitInfo``.
 
     Args:
         merge: the statement.
@@ -47,7 +47,7 @@ def predict_commit_info(
         has_other_actions: whether the commit has an action that is no file: new metadata, or a transaction number.
         has_timestamps: whether the table has in-commit timestamps (R-707).
         tracks_rows: whether its rows keep their ids (R-705).
-        only_marks: whether high-water marks of identity columns are all that its metadata say anew (R-226).
+        only_marks: whether high-water marks of identity columns are its only new metadata (R-226).
     """
     tags = [*([ROW_TRACKING_TAG] if tracks_rows else []), *([IDENTITY_TAG] if only_marks else [])]
     return {

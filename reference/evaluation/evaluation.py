@@ -4,7 +4,7 @@
 Input: T, S, settings                    ``Evaluation``, ``Tables.load``
 Input: on, clauses, final_schema         ``Resolved``
 1. pairs, k                              ``Tables.match``: ``Matches.pairs``, ``Matches.multi_matched``
-1. SU, TU                                ``Tables.candidates``: what the kinds I and N are tried on
+1. SU, TU                                ``Tables.candidates``: the units that the kinds I and N are tried on
 2. insert_only, path_a, sole_delete      ``Resolved.is_insert_only``, ``Evaluation.path_a``, ``Resolved.is_sole_delete``
 2. fail MULTIPLE_SOURCE_ROW_MATCHING     ``Evaluation.answer``
 3. first(clauses, row)                   ``Tables.candidates``: ``Candidate.applied``
@@ -83,8 +83,8 @@ class Evaluation:
 
     Attributes:
         connection: a DuckDB whose time zone is UTC, for this evaluation alone.
-        several_matches: what is made of ambiguous matches.
-        asker: asks for what has no translation.
+        several_matches: the treatment of ambiguous matches.
+        asker: asks for expressions without a translation.
         every_pair: keep the value of ON for every pair of rows.
         doubts: takes constants that may fail beforehand or not at all; None refuses them.
         files: the number of the file that holds a row of the target, by rid.
@@ -118,7 +118,7 @@ class Evaluation:
 
         Raises:
             RejectedError: if a row cannot be written.
-            UnsupportedByReferenceError: if the reference does not know what the merge does.
+            UnsupportedByReferenceError: if the reference has no meaning for the merge.
         """
         answer, alternative = self._answer()
         if not self.refusals:
@@ -268,7 +268,7 @@ class Evaluation:
             raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
 
     def _result(self, effects: Effects, rewritten: frozenset[int]) -> tuple[Row, ...]:
-        """List the rows after the merge (R-304); those of rewritten files are new rows, too."""
+        """List the rows after the merge (R-304); rows of rewritten files are new rows, too."""
         unchanged = (
             row if self.files[rid] in rewritten else effects.stored[rid] for rid, row in effects.unchanged.items()
         )
@@ -277,7 +277,7 @@ class Evaluation:
     def _served(self, feed: tuple[Row, ...], effects: Effects, copied: tuple[Row, ...]) -> tuple[Row, ...]:
         """List the change rows that a read gives.
 
-        If no row changed, they are those of the rewritten files, unless the commit's metrics say so (R-605).
+        If no row changed, they are the rows of the rewritten files, unless the commit has metrics (R-605).
         """
         if feed or self.settings.records_metrics or not copied:
             return feed
@@ -321,7 +321,7 @@ class Evaluation:
         )
 
     def _commits(self, effects: Effects, path: MergePath) -> bool:
-        """Tell if the merge makes a version of the table (R-732)."""
+        """Return whether the merge makes a version of the table (R-732)."""
         return (
             self._changes_data(effects, path)
             or self.merge.final_schema != self.target.schema
@@ -330,7 +330,7 @@ class Evaluation:
         )
 
     def _changes_data(self, effects: Effects, path: MergePath) -> bool:
-        """Tell if the merge adds or removes a file (R-701)."""
+        """Return whether the merge adds or removes a file (R-701)."""
         marks = path is MergePath.E and bool(effects.updated or effects.deleted)
         return path is MergePath.D or marks or bool(effects.inserted)
 
@@ -347,6 +347,6 @@ class Evaluation:
 
 
 def _any_of(error_classes: frozenset[str]) -> RejectedError:
-    """Reject with any of several classes: no rule says which row or value is met first."""
+    """Reject with any of several classes: no rule defines which row or value is met first."""
     first, *others = sorted(error_classes)
     return RejectedError(first, "a new row breaks a constraint or cannot be computed", frozenset(others))

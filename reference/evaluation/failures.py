@@ -1,4 +1,4 @@
-"""What an error inside DuckDB means for the merge: it must fail, or the reference does not know."""
+"""The meaning of an error inside DuckDB for the merge: it must fail, or it is unsupported."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rejection_of(error: duckdb.Error) -> RejectedError:
     """Read the rejection out of an error that a translated expression raised.
 
     Raises:
-        UnsupportedByReferenceError: if the expression says that it does not know, or DuckDB gave up for time, memory or
+        UnsupportedByReferenceError: if the expression raised it itself, or DuckDB gave up for time, memory or
             depth.
         duckdb.Error: the error itself, if no expression of the reference raises it: a defect.
     """

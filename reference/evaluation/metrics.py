@@ -62,7 +62,7 @@ def predict_metrics(
     """Give the range of every metric of R-510.
 
     Args:
-        counts: what the merge does.
+        counts: the numbers of rows, by the merge's effect on them.
         path: the execution path.
         change_data_feed: whether the table records changes.
         written_tuples: number of partition tuples of the written rows, if there is one file per tuple (R-543).

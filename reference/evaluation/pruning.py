@@ -1,9 +1,9 @@
 """Which files the clauses of a matched-only merge may prune (R-322, R-421).
 
-Statistics say of a column its minimum, its maximum and whether it holds NULL. A file cannot be pruned if some values
+Statistics give a column's minimum, its maximum and whether it holds NULL. A file cannot be pruned if some values
 that its statistics allow make every target-only conjunct of one clause TRUE, each conjunct for itself. The values
-tried are those of the file, and constants of the conjunct that lie between its bounds. So a file that is said to be
-read is read by every executor that prunes rightly; of a file that is not, nobody knows.
+tried are the file's values, and constants of the conjunct that lie between its bounds. So a file for which this
+module returns "read" is read by every executor that prunes rightly; any other file may or may not be read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def may_be_pruned(tables: Tables, merge: Resolved, files: Sequence[int], hidden: Iterable[int]) -> bool:
-    """Tell if all files that hold some rows of the target may be pruned.
+    """Return whether all files that hold some rows of the target may be pruned.
 
     Args:
         tables: the tables of the merge.
@@ -42,12 +42,12 @@ def _is_read(file: int, tables: Tables, merge: Resolved, files: Sequence[int]) -
 
 
 def _may_hold(conjunct: TargetConjunct, file: int, rids: Sequence[int], tables: Tables) -> bool:
-    """Tell if the conjunct is TRUE for some values that the log allows in a file."""
+    """Return whether the conjunct is TRUE for some values that the log allows in a file."""
     target = tables.target
     partitions = {target.schema.names.index(name) for name in target.partition_by}
     stored = conjunct.columns - partitions
     if stored == conjunct.columns and stored and not _has_statistics(target, file):
-        return True  # the log says nothing of these columns
+        return True  # the log has no bounds of these columns
     if tables.holds_in(conjunct.condition, rids):
         return True
     if len(conjunct.columns) != 1 or not stored or conjunct.condition.partial:
@@ -57,6 +57,6 @@ def _may_hold(conjunct: TargetConjunct, file: int, rids: Sequence[int], tables: 
 
 
 def _has_statistics(target: Target, file: int) -> bool:
-    """Tell if the log has bounds of a file's columns."""
+    """Return whether the log has bounds of a file's columns."""
     statistics = target.layout.statistics
     return statistics is Statistics.ALL or (statistics is Statistics.ALTERNATE and file % 2 == 1)

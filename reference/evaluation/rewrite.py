@@ -25,7 +25,7 @@ def touched_files(merge: Resolved, files: Sequence[int], matches: Matches, effec
         merge: the statement.
         files: the number of the file that holds a row of the target, by rid.
         matches: the pairs of rows.
-        effects: what the merge does to rows.
+        effects: the merge's effects on rows.
     """
     if merge.of(Kind.NOT_MATCHED_BY_SOURCE):
         return frozenset(files)
@@ -62,8 +62,8 @@ def marked_files(files: Sequence[int], layout: TargetLayout, effects: Effects) -
 
     Args:
         files: the number of the file that holds a row of the target, by rid.
-        layout: tells which files have their rows counted.
-        effects: what the merge does to rows.
+        layout: determines which files have their rows counted.
+        effects: the merge's effects on rows.
     """
     changed = {files[rid] for rid in (*effects.updated, *effects.deleted)}
     kept = {files[rid] for rid in effects.unchanged}

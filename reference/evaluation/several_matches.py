@@ -1,4 +1,4 @@
-"""What becomes of a target row that several source rows match (R-320), and what other engines than Delta make of it."""
+"""Target rows that several source rows match: R-320, and the rules of engines other than Delta."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
 
 class SeveralMatches(Enum):
-    """What is made of a target row that several source rows match, beside what is allowed anyway."""
+    """The rule for a target row that several source rows match, beside the matches that every engine allows."""
 
     REFUSED = "refused"
     """R-320"""
@@ -29,7 +29,7 @@ class SeveralMatches(Enum):
 
 
 def is_acted_on_twice(merge: Resolved, effects: Effects, several_matches: SeveralMatches) -> bool:
-    """Tell if more matches of a target row act on it than ``several_matches`` allows."""
+    """Return whether more matches of a target row act on it than ``several_matches`` allows."""
     clauses = merge.of(Kind.MATCHED)
     acting = [c for c in effects.candidates[Kind.MATCHED] if c.applied is not None]
     num_actions = Counter(c.rid for c in acting)

@@ -9,9 +9,9 @@
 ``by_source``    the rows of TU, applied, condition0, condition1, ...
 ===============  =====================================================================================
 
-What the other evaluator is asked for is a column ``x<n>`` with a column ``x<n>_error``: of ``target`` or ``source`` if
-a condition uses one of them, of ``asked_pairs`` if it uses both, of ``asked_<table>_<clause>`` for a clause's values,
-and of ``asked_<table>_<clause>_new`` for its generated columns.
+An expression that the other evaluator computes is a column ``x<n>`` with a column ``x<n>_error``: in ``target`` or
+``source`` if a condition uses only one, in ``asked_pairs`` if it uses both, in ``asked_<table>_<clause>`` for values
+of a clause, and in ``asked_<table>_<clause>_new`` for its generated columns.
 
 ``applied`` is the position of the first clause of the kind whose condition is TRUE, NULL if there is none (R-301).
 """
@@ -132,7 +132,7 @@ class Tables:
                 raise UnsupportedByReferenceError(text) from None
 
     def _ask(self, name: str, rows: str, numbers: Sequence[str], asked: Sequence[Asked]) -> None:
-        """Create a table with the numbers of some rows and what is asked for on them."""
+        """Create a table with the numbers of some rows and the evaluator's values for them."""
         assert self.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - for mypy
         found = self.connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
         plain = {f"c{i}" for i, c in enumerate(self.merge.final_schema.columns) if c.generated is None}
@@ -156,7 +156,7 @@ class Tables:
 
     @property
     def _product(self) -> str:
-        """All pairs of rows, with what is asked for on them."""
+        """All pairs of rows, with the evaluator's values for them."""
         return "source, target" if not self._asked_on_pairs else f"(source CROSS JOIN target) {_JOIN_ASKED_PAIRS}"
 
     @property
@@ -219,11 +219,11 @@ class Tables:
         return {(sid, rid): value for sid, rid, value in found}
 
     def holds_in(self, condition: Typed, rids: Sequence[int]) -> bool:
-        """Tell if a condition over the target is TRUE on one of some rows."""
+        """Return whether a condition over the target is TRUE on any of some rows."""
         return bool(self._select(f"SELECT 1 FROM ({_rows_of(rids)}) WHERE {condition.sql} LIMIT 1"))
 
     def holds_for(self, condition: Typed, column: int, value: Typed, rids: Sequence[int]) -> bool:
-        """Tell if a condition is TRUE for a value of its one column that lies between those of some rows."""
+        """Return whether a condition is TRUE for a value of its one column, between the bounds of some rows."""
         name, data_type = f"t{column}", duckdb_type(self.target.schema.columns[column].type)
         bounds = f"SELECT min({name}) AS low, max({name}) AS high FROM ({_rows_of(rids)})"
         given = f"SELECT TRY_CAST({value.sql} AS {data_type}) AS {name}"
@@ -254,7 +254,7 @@ class Tables:
     def new_rows(self, clause: ResolvedClause, index: int, only: Candidate | None = None) -> dict[int, Row]:
         """Compute the rows that a clause makes of the rows to which it applies (R-254), by rid, of an INSERT by sid.
 
-        Empty texts in partition columns are still what they are (R-744).
+        Empty texts in partition columns are not yet replaced (R-744).
         """
         number = "sid" if clause.kind is Kind.NOT_MATCHED else "rid"
         return self._rows(self.new_rows_query(clause, index, only), number)

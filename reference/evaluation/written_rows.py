@@ -83,7 +83,7 @@ def check_skippable(tables: Tables) -> None:
 def row_failures(
     tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]], checks: Sequence[RowCheck]
 ) -> frozenset[str]:
-    """Name the error classes of all new rows at fault; no rule says which one an executor meets first."""
+    """Name the error classes of all new rows at fault; no rule defines which one an executor meets first."""
     return frozenset(
         failure
         for clause, index in tables.merge.with_action(Action.UPDATE, Action.INSERT)
@@ -98,7 +98,7 @@ def _failures_of(
 ) -> frozenset[str]:
     """Name the error classes of a new row: of the values that cannot be computed, else of the constraints it breaks.
 
-    Several values may be at fault, and no rule says which one an executor meets first.
+    Several values may be at fault, and no rule defines which one an executor meets first.
     """
     schema = tables.merge.final_schema
     try:

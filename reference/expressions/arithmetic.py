@@ -177,7 +177,7 @@ def _decimal(symbol: str, left: tuple[Typed, DecimalType], right: tuple[Typed, D
 def _evaluated(first: Typed, second: Typed) -> list[Typed]:
     """List the operands that Spark surely evaluates: the second one only if the first one is not NULL.
 
-    If one of them is NULL in the text of the statement, Spark looks at neither.
+    If either is NULL in the text of the statement, Spark evaluates neither.
     """
     surely = [not operand.sides and "NULL" not in operand.sql for operand in (first, second)]
     evaluated = [first] if surely[1] or second.sides else []

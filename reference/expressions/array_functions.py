@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def array_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
-    """Translate a call of one of the functions; None for any other expression.
+    """Translate a call of an array function; None for any other expression.
 
     Raises:
         UnsupportedByReferenceError: for operands of different types, and for elements that equality is intricate for.
@@ -102,7 +102,7 @@ def is_plain(data_type: DataType) -> bool:
 
 
 def _of(values: str, body: str) -> str:
-    """Evaluate ``body`` with ``p.l`` and ``p.r`` bound to the operands; NULL if one of them is."""
+    """Evaluate ``body`` with ``p.l`` and ``p.r`` bound to the operands; NULL if either is."""
     guarded = f"CASE WHEN p.l IS NULL OR p.r IS NULL THEN NULL ELSE {body} END"
     return f"(list_transform([struct_pack({values})], lambda p: {guarded})[1])"
 

@@ -44,7 +44,7 @@ def element(array: Typed, index: Typed, *, outside: str, first: int) -> Typed:
     Args:
         array: the array.
         index: its place, an INT.
-        outside: DuckDB SQL of what a place outside of the array gives.
+        outside: DuckDB SQL of the result for a place outside of the array.
         first: the place of the first element; if it is 1, places below zero count from the end and 0 is an error.
 
     Raises:
@@ -152,7 +152,7 @@ def _reversed(operands: Sequence[exp.Expr], translate: Translate) -> Typed:
 
 
 def _flattened(operands: Sequence[exp.Expr], translate: Translate) -> Typed:
-    """Translate ``flatten``, which is NULL if one of the arrays is."""
+    """Translate ``flatten``, which is NULL if any of the arrays is."""
     count(operands, 1)
     array, data_type = _array(operands[0], translate)
     if not isinstance(data_type.element, ArrayType):

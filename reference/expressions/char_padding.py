@@ -1,4 +1,4 @@
-"""Comparisons of CHAR columns: Spark pads them, too, if it does not pad what it reads (R-822)."""
+"""Comparisons of CHAR columns: Spark pads them, too, if it does not pad columns where it reads them (R-822)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def with_spaces(operands: Sequence[Typed]) -> list[Typed]:
     """Pad texts that are compared to the longest of them.
 
     Args:
-        operands: what is compared; nothing changes unless one is a CHAR column, and the others are constants or CHAR
+        operands: the compared values; nothing changes unless one is a CHAR column, and the others are constants or CHAR
             columns, too.
     """
     chars = [operand for operand in operands if operand.char_length is not None]

@@ -40,7 +40,7 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
-"""Spark's comparisons and their operators in DuckDB, which are those of standard SQL."""
+"""Spark's comparisons and their operators in DuckDB, which are the ones of standard SQL."""
 _ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 

@@ -42,7 +42,7 @@ _FAR = 1_000_000  # days
 
 
 def date_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
-    """Translate a call of one of the functions; None for any other expression.
+    """Translate a call of a date function; None for any other expression.
 
     Raises:
         UnsupportedByReferenceError: for operands that were not compared between the engines.
@@ -91,7 +91,7 @@ def _interval_parts(node: exp.Expr) -> list[tuple[str, str]] | None:
 
 
 def _span_parts(text: str, first: str, last: str) -> list[tuple[str, str]]:
-    """Take ``'1 02:03:04' DAY TO SECOND`` apart; the sign before it is one of all parts.
+    """Take ``'1 02:03:04' DAY TO SECOND`` apart; the sign before it applies to all parts.
 
     Raises:
         UnsupportedByReferenceError: for texts that Spark's own pattern may refuse, and fractions of a second.
@@ -110,7 +110,7 @@ def _plain(value: Typed) -> str:
 
 
 def _near(sql: str, data_type: DataType, *operands: Typed) -> Typed:
-    """Give a time that DuckDB computed without its zone; other years than those of a case are not known."""
+    """Return a time that DuckDB computed without its zone; years that a case cannot have are unsupported."""
     plain = "DATE" if data_type == DATE else "TIMESTAMP"
     outside = unsupported("a time outside of the years 1 to 9999")
     zoned = "x AT TIME ZONE 'UTC'" if data_type == TIMESTAMP else "x"

@@ -66,7 +66,7 @@ def same_type(operands: list[Typed]) -> list[Typed]:
 
 
 def concatenated(operands: list[Typed]) -> Typed:
-    """Join texts; other atomic values are spelled as CAST to STRING spells them."""
+    """Join texts; other atomic values are written as CAST to STRING writes them."""
     if any(isinstance(operand.type, _NESTED) or operand.type in (VOID, BINARY) for operand in operands):
         raise UnsupportedByReferenceError("concat of anything but text")
     texts = [cast_value(operand, STRING) for operand in operands]

@@ -1,4 +1,4 @@
-"""Functions of arrays and maps that take a lambda: exists, filter, forall, transform, aggregate, and those of maps."""
+"""Functions with a lambda: exists, filter, forall, transform and aggregate of arrays, and the functions of maps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def higher_order(node: exp.Expr, translate: Callable[[exp.Expr], Typed], bind: Callable[..., Typed]) -> Typed | None:
-    """Translate a call of one of the functions; None for any other expression.
+    """Translate a call of a function with a lambda; None for any other expression.
 
     ``exists`` is NULL if no element is TRUE and one is NULL, ``forall`` if none is FALSE and one is NULL: Spark's
     three-valued logic (``spark.sql.legacy.followThreeValuedLogicInArrayExists``).
@@ -26,7 +26,7 @@ def higher_order(node: exp.Expr, translate: Callable[[exp.Expr], Typed], bind: C
         bind: translates the body of a lambda whose variables are the given values.
 
     Raises:
-        UnsupportedByReferenceError: for a lambda with an index, and for one of ``exists`` and ``forall`` that may
+        UnsupportedByReferenceError: for a lambda with an index, and for an ``exists`` or ``forall`` that may
             fail: Spark ends these with the first element that decides.
     """
     if isinstance(node, exp.Reduce):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[([0-9]{1,4})\]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WHOLE = "-?(0|[1-9][0-9]*)"
-# a fraction that Java spells as it is written
+# a fraction that Java writes unchanged
 _SHORT = "-?(0[.][1-9]|0[.]0[1-9]|[1-9][0-9]{0,6}[.])[0-9]{0,6}[1-9]|-?[1-9][0-9]{0,6}[.]0|-?0[.][1-9]"
 _NOT_PLAIN = unsupported("JSON that only one of the systems may read")
 _OTHER = unsupported("JSON of another type than its column, or with a name twice")
@@ -101,7 +101,7 @@ def _from_json(operands: Sequence[exp.Expr], translate: Translate) -> Typed:
 
 
 def _read(value: str, data_type: DataType, depth: int = 0) -> str:
-    """Read a JSON value, a name or a member of one, as a type; NULL for JSON's null and for what is not there.
+    """Read a JSON value, a name or a member of one, as a type; NULL for JSON's null and for a missing value.
 
     Raises:
         UnsupportedByReferenceError: for types whose texts were not compared between the engines.

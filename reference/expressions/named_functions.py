@@ -22,7 +22,7 @@ _CALLS = {**ARRAY_CALLS, **JSON_CALLS, **MAP_CALLS, **NUMBER_CALLS, **PATTERN_CA
 
 
 def named_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
-    """Translate a call of one of the functions; None for any other expression.
+    """Translate a call of a named function; None for any other expression.
 
     Raises:
         UnsupportedByReferenceError: for a wrong number of operands, and for operands that were not compared between

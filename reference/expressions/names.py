@@ -22,7 +22,7 @@ METADATA = "_metadata"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedName:
-    """A resolved name: column ``index`` of ``side``, then what is inside it.
+    """A resolved name: column ``index`` of ``side``, then a path inside it.
 
     Attributes:
         sql: the value in DuckDB SQL.
@@ -47,15 +47,15 @@ class Relation:
     """A table as names see it: its columns and the qualifier that stands for it.
 
     Attributes:
-        values: DuckDB SQL of each column if it is not ``t<i>`` or ``s<i>``, as the side says.
+        values: DuckDB SQL of each column if it is not ``t<i>`` or ``s<i>``, by the side.
         origins: a number for each column; columns that a query lists several times share one; None if all are
             columns of their own.
         qualifiers: a qualifier for each column instead, if the relation is a query without an alias: then the columns
             of its FROM keep theirs; empty for a column that is computed.
-        hides_qualifiers: whether the columns have such qualifiers, and nobody knows which.
+        hides_qualifiers: whether the columns have such qualifiers, but unknown ones.
         padded: lengths of CHAR columns, by position: a shorter text is read with spaces behind it (R-822).
         chars: lengths of CHAR columns that are read as they are stored: comparisons pad them.
-        has_metadata: whether it has the hidden column ``_metadata`` of Delta tables (R-138); None if nobody knows.
+        has_metadata: whether it has the hidden column ``_metadata`` of Delta tables (R-138); None if unknown.
     """
 
     side: Side
@@ -87,7 +87,7 @@ class Relation:
         return f"{self.side.value}{index}" if self.values is None else self.values[index]
 
     def origin(self, index: int) -> int:
-        """Give the number that says which column this is."""
+        """Return the number that identifies the column."""
         return index if self.origins is None else self.origins[index]
 
     def places(self, name: str, *, case_sensitive: bool) -> list[int]:

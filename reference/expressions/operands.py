@@ -84,7 +84,7 @@ def literal_text(node: exp.Expr) -> str:
 
 
 def if_ascii(value: str, body: str) -> str:
-    """Evaluate ``body`` of a text, unless it has other characters than those of ASCII."""
+    """Evaluate ``body`` of a text, unless it has characters beyond ASCII."""
     plain = f"({value}) IS NULL OR regexp_full_match({value}, {_ASCII})"
     return f"CASE WHEN {plain} THEN {body} ELSE {unsupported('a text function of other than ASCII letters')} END"
 

@@ -32,7 +32,7 @@ class Pattern:
     Attributes:
         text: as it is written.
         num_groups: its capturing groups.
-        odd: DuckDB's pattern of the characters that they take differently; values with one of them are unsupported.
+        odd: DuckDB's pattern of the characters that they treat differently; values with any of these are unsupported.
     """
 
     text: str
@@ -67,7 +67,7 @@ def pattern_of(node: exp.Expr) -> Pattern:
             kinds.add("space")
         count = _COUNT.match(text, at)
         if count is not None and (kind in ("open", "bar", "anchor") or (kind == "close" and groups)):
-            # what a group holds that is read several times differs
+            # the capture of a group that is read several times differs
             raise UnsupportedByReferenceError("a regular expression of this kind")
         at = at if count is None else count.end()
         if is_open < 0:

@@ -26,7 +26,7 @@ _NESTED = (ArrayType, MapType, StructType)
 
 
 def text_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
-    """Translate a call of one of the functions, or LIKE; None for any other expression.
+    """Translate a call of a text function, or LIKE; None for any other expression.
 
     Raises:
         UnsupportedByReferenceError: for operands that were not compared between the engines.

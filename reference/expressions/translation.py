@@ -1,8 +1,8 @@
 """Translate Spark SQL expressions to DuckDB, with types, and only if both are known to mean the same.
 
 Every operator and function here was compared between the two engines (docs/specification/spark-and-duckdb.md).
-Anything else raises ``UnsupportedByReferenceError``: the reference would rather say nothing than guess. Columns are
-those of the evaluation's temporary tables: column *i* of the target is ``t<i>``, of the source ``s<i>``.
+Anything else raises ``UnsupportedByReferenceError``: the reference does not guess. Columns are the ones of
+the evaluation's temporary tables: column *i* of the target is ``t<i>``, of the source ``s<i>``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Translator:
         subqueries: evaluates scalar subqueries (R-134), None if there may be none.
         special: translates what stands in a query only: aggregates and windows; None leaves a node to the translator.
         clock: the statement's one time (R-136), None if its value must not be known: a stored time would never
-            be that of an engine.
+            equal an engine's.
         is_search_condition: whether the expression is the ON of a merge, which is never cast to BOOLEAN.
     """
 

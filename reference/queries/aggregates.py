@@ -103,7 +103,7 @@ def filtered(node: exp.Filter, translator: Translator) -> Typed:
 
 
 def windowed(node: exp.Expr, translate: Callable[[exp.Expr], Typed], over: str) -> Typed:
-    """Translate one of ``ORDERLESS`` over a window.
+    """Translate an aggregate of ``ORDERLESS`` over a window.
 
     Raises:
         UnsupportedByReferenceError: for operands that were not compared between the engines, and DISTINCT.

@@ -30,7 +30,7 @@ class Generated:
 
 
 def is_generator(node: exp.Expr) -> bool:
-    """Return whether an expression is one of the generators."""
+    """Return whether an expression is a call of a generator."""
     return isinstance(node.this if isinstance(node, exp.Aliases) else node, _GENERATORS)
 
 

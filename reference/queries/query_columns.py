@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.expressions.translation import Translator
 
 UNRESOLVED = "UNRESOLVED_COLUMN"
-"""Spark's class for a name that a query does not know; its sub-class says whether Spark has a suggestion."""
+"""Spark's class for a name that a query lacks; its sub-class depends on whether Spark has a suggestion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,8 @@ class Listed:
     """A column of a SELECT.
 
     Attributes:
-        origin: the column of FROM that it is, as it is; None for everything that is computed or has a new name.
-        qualifier: that of the column of FROM; empty for everything else.
+        origin: the column of FROM that it is, unchanged; None for everything that is computed or has a new name.
+        qualifier: the qualifier of the column of FROM; empty for everything else.
     """
 
     name: str
@@ -52,7 +52,7 @@ def origins(listed: Sequence[Listed]) -> tuple[int, ...]:
 
 
 def grouping(node: exp.Select, translator: Translator) -> list[Typed] | None:
-    """Give what the query groups by; None if it does not aggregate."""
+    """Return the grouping expressions of the query; None if it does not aggregate."""
     group = node.args.get("group")
     if group is None:
         return [] if any(_aggregates(item) for item in node.expressions) else None
@@ -69,7 +69,7 @@ def grouping(node: exp.Select, translator: Translator) -> list[Typed] | None:
 def _grouped_by(item: exp.Expr, listed: Sequence[exp.Expr], translator: Translator) -> exp.Expr:
     """Give an expression of GROUP BY.
 
-    A number means the column of the SELECT at that place, a name that FROM does not know the one of that alias.
+    A number means the column of the SELECT at that place, and a name that FROM lacks means the column with that alias.
     """
     if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
         place = int(item.name)
@@ -120,7 +120,7 @@ def _aggregates(node: exp.Expr) -> bool:
 
 
 def in_query(translator: Translator, group: list[Typed] | None) -> Translator:
-    """Give a translator that knows windows and, in a query that aggregates, aggregates and what it groups by."""
+    """Return a translator that knows windows and, in a query that aggregates, aggregates and grouping expressions."""
 
     def special(node: exp.Expr) -> Typed | None:
         if isinstance(node, exp.Window):

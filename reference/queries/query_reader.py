@@ -68,7 +68,7 @@ class Reader:
     depth: int = 0
 
     def read(self, node: exp.Expr, known: Mapping[str, Rows], *, named: bool = True) -> Rows:
-        """Translate a query; ``named`` is False if nobody sees the names of its columns."""
+        """Translate a query; ``named`` is False if the names of its columns are not visible."""
         if isinstance(node, exp.Query) and (with_ := node.args.get("with_")) is not None:
             known = self._with(with_, known)
         if isinstance(node, exp.Select):
@@ -103,7 +103,7 @@ class Reader:
         if not isinstance(node, exp.Union) and not node.args.get("distinct"):
             raise UnsupportedByReferenceError(f"{node.key.upper()} ALL")
         word = f"{node.key.upper()}{'' if node.args.get('distinct') else ' ALL'}"
-        # Spark names the columns of a UNION by those of its first part, and takes them for the same.
+        # Spark takes the names of a UNION's columns from its first part, and identifies the columns with that part's.
         sql = f"({parts[0]}) {word} ({parts[1]})"
         # A column that is cast for it is another one.
         kept = zip(left.qualifiers or ("",) * len(pairs), left.schema.columns, schema.columns, strict=True)

@@ -34,7 +34,7 @@ class SortKey:
 def qualifying(
     node: exp.Select, condition: exp.Expr, translator: Translator, group: list[Typed] | None, listed: Sequence[Listed]
 ) -> Typed:
-    """Translate QUALIFY, which sees the columns of FROM, then those of the SELECT.
+    """Translate QUALIFY, which sees the columns of FROM, then the columns of the SELECT.
 
     Raises:
         UnsupportedByReferenceError: beside aggregates, without a window, and for a condition that may fail.
@@ -46,7 +46,7 @@ def qualifying(
 
 
 def sort_keys(node: exp.Select, translator: Translator, listed: Sequence[Listed]) -> list[SortKey]:
-    """Translate ORDER BY, which sees the columns of the SELECT, then those of FROM.
+    """Translate ORDER BY, which sees the columns of the SELECT, then the columns of FROM.
 
     An order without a LIMIT decides nothing: its keys are translated to be sure that they exist.
 

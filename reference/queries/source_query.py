@@ -1,7 +1,7 @@
 """``USING (SELECT ...)``: the rows of a source that is a query (R-101), evaluated in DuckDB before the merge.
 
 Each part of a query becomes a relation whose columns are ``c0``, ``c1``, ...; names live in the schema beside it.
-What the reference does not know for certain is unsupported: limits, windows, grouping of floating-point values.
+Whatever the reference cannot decide is unsupported: limits, windows, grouping of floating-point values.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def source_relation(
 
     Raises:
         RejectedError: if Spark's analysis refuses the query.
-        UnsupportedByReferenceError: if the reference does not know what it means, or if it fails on some row.
+        UnsupportedByReferenceError: if the reference has no meaning for it, or if it fails on some row.
     """
     known = {
         name: Rows(

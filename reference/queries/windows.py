@@ -37,7 +37,7 @@ def with_named_windows(node: exp.Select) -> exp.Select:
     """Write the windows that WINDOW names out in their places.
 
     Raises:
-        UnsupportedByReferenceError: for a name that is not one of these, and for a window that is named after another.
+        UnsupportedByReferenceError: for a name that no window has, and for a window that is named after another.
     """
     named = node.args.get("windows") or []
     node = node.copy()

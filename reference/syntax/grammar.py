@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """What a rule has read."""
+    """The part of a text that a rule has read."""
 
     rule: str
     read: _Read
@@ -41,7 +41,7 @@ class Tree:
         return tuple(parts)
 
     def trees(self, *rules: str) -> tuple[Tree, ...]:
-        """Give the parts that one of the rules has read."""
+        """Return the parts that some rules have read."""
         return tuple(part for part in self.parts if isinstance(part, Tree) and part.rule in rules)
 
     def has(self, key: str) -> bool:
@@ -50,7 +50,7 @@ class Tree:
 
     @property
     def tokens(self) -> tuple[Token, ...]:
-        """What it has read, without the structure."""
+        """The tokens that it has read, without the structure."""
         return tuple(token for part in self.parts for token in ((part,) if isinstance(part, Token) else part.tokens))
 
     def slice_of(self, text: str) -> str:
@@ -61,7 +61,7 @@ class Tree:
 
 Part: TypeAlias = Token | Tree
 _Read: TypeAlias = "Part | tuple[_Read, ...]"
-"""What was read, pair by pair: a list of n members has n ends, and n copies of it would take n * n steps."""
+"""The parts read, pair by pair: a list of n members has n ends, and n copies of it would take n * n steps."""
 _Ends: TypeAlias = list[tuple[int, _Read]]
 _FirstWays: TypeAlias = dict[int, _Read]  # for each end the first way of reading up to it
 
@@ -80,7 +80,7 @@ class _Reader(ABC):
 
     @abstractmethod
     def read(self, run: _Run, at: int) -> _Ends:
-        """Give the places up to which it reads from a place on, each with what it has read; the preferred one first."""
+        """Return the places up to which it reads from a place on, each with the parts read; the preferred one first."""
 
     @cached_property
     @abstractmethod

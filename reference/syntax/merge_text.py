@@ -28,7 +28,7 @@ class ClauseTexts:
 
     Attributes:
         condition: None if the clause has none.
-        values: what is assigned, in order; empty for stars and DELETE.
+        values: the assigned values, in order; empty for stars and DELETE.
     """
 
     condition: str | None
@@ -72,7 +72,7 @@ def read_merge(sql: str) -> MergeText:
 
     Raises:
         RejectedError: if Spark's parser refuses the text.
-        UnsupportedByReferenceError: if the grammar is too small to tell, or Spark's reading cannot be written.
+        UnsupportedByReferenceError: if the grammar is too small to decide, or Spark's reading cannot be written.
     """
     with _shallow():
         tree = _read(sql, "statement")
@@ -108,7 +108,7 @@ def plain_calls(sql: str, *, is_statement: bool) -> tuple[tuple[PlainCall, ...],
 
     Raises:
         RejectedError: if Spark's parser refuses the text.
-        UnsupportedByReferenceError: if the grammar is too small to tell.
+        UnsupportedByReferenceError: if the grammar is too small to decide.
     """
     with _shallow():
         tree = _read(sql, "statement" if is_statement else "expression")
@@ -172,7 +172,7 @@ def plain_expression(sql: str) -> str:
 
     Raises:
         RejectedError: if Spark's parser refuses the text.
-        UnsupportedByReferenceError: if the grammar is too small to tell, or Spark's reading cannot be written.
+        UnsupportedByReferenceError: if the grammar is too small to decide, or Spark's reading cannot be written.
     """
     with _shallow():
         return write(_read(sql, "expression"))
@@ -180,7 +180,7 @@ def plain_expression(sql: str) -> str:
 
 @contextmanager
 def _shallow() -> Iterator[None]:
-    """Say that a text is nested too deeply, instead of failing on it."""
+    """Reject a text that is nested too deeply, instead of failing on it."""
     try:
         yield
     except RecursionError:
@@ -230,7 +230,7 @@ def _source_text(tree: Tree, sql: str) -> str | None:
 
 
 def _text_of(tree: Tree, sql: str) -> str:
-    """Give what a tree has read as it is written, but for the versions of tables."""
+    """Return the text that a tree has read, unchanged but for the versions of tables."""
     tokens = tree.tokens
     at, end, kept = tokens[0].start, tokens[-1].start + len(tokens[-1].text), ""
     for part in _walk(tree):

@@ -1,4 +1,4 @@
-"""Reading the tree of a query or condition: names that Spark gives, clauses that nobody may overlook, conjuncts."""
+"""Reading the tree of a query or condition: names that Spark gives, clauses that must not be overlooked, conjuncts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CALL = re.compile(r"([A-Za-z_]\w*)\(")
 
 
 def allow(node: exp.Expr, *known: str) -> None:
-    """Refuse a node that says more than its reader reads.
+    """Refuse a node with arguments that its reader does not read.
 
     Raises:
         UnsupportedByReferenceError: if any other argument is set.
@@ -97,6 +97,6 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def asks_query(part: exp.Expr) -> bool:
-    """Return whether a part of a condition is EXISTS or IN with a query, or NOT before one of these."""
+    """Return whether a part of a condition is EXISTS or IN with a query, or NOT before such a part."""
     bare = part.this.unnest() if isinstance(part, exp.Not) else part
     return isinstance(bare, exp.Exists) or (isinstance(bare, exp.In) and bare.args.get("query") is not None)

@@ -1,7 +1,7 @@
 """The grammar of Spark 4's MERGE, queries and expressions, in the notation of ``mergecheck.reference.syntax.grammar``.
 
 Written after SqlBaseParser.g4 of Spark 4.2, with the settings that are the default. ``BEYOND`` lists the words and
-symbols of clauses that are left out: a text with one of them that cannot be read may still be Spark's.
+symbols of clauses that are left out: a text that has any of them and cannot be read may still be Spark's.
 """
 
 from __future__ import annotations

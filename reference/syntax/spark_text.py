@@ -63,7 +63,7 @@ _PLAIN_CALLS = frozenset(
 TRAVEL = ("version", "options")
 """The rules of what may ask for an older version of a table."""
 _OF_TABLES = "table_changes"
-_ODD = 0  # nobody's neighbour without brackets
+_ODD = 0  # always written in brackets as an operand
 _ATOM = 9
 _BEHIND_FROM = ("lateral_view", "where", "grouping", "having", "windows", "qualify", "organization")
 _SMALL = {"Y": 7, "S": 15, "L": 63}

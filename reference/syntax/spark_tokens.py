@@ -11,7 +11,7 @@ from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 
 
 class TokenKind(Enum):
-    """What a token is; the value is how the grammar writes it."""
+    """The sort of a token; the value is its name in the grammar."""
 
     WORD = "<word>"
     STRICT = "<strict>"
@@ -126,7 +126,7 @@ def read_tokens(sql: str) -> tuple[Token, ...]:
     """Split a text into tokens, the last of which is the end.
 
     Raises:
-        RejectedError: for what is no token of Spark's.
+        RejectedError: for characters that form no token of Spark's.
         UnsupportedByReferenceError: for strings between dollar signs.
     """
     found: list[Token] = []

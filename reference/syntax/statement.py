@@ -28,7 +28,7 @@ class Kind(Enum):
 
 
 class Action(Enum):
-    """What a clause does."""
+    """The action of a clause."""
 
     UPDATE = "update"
     DELETE = "delete"

@@ -1,7 +1,7 @@
 """Conditions that file statistics can decide: one target column compared with constants or NULL (R-420, R-421).
 
 Each is TRUE for one target row at least. A merge that wrongly skips the file of this row loses it; with a condition
-that no row satisfies, nobody would notice.
+that no row satisfies, the loss would go unnoticed.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:
 
 
 def _is_hard(value: Value) -> bool:
-    """Return whether files say little of a value: it is NaN (R-801), a zero (R-802), or longer than a bound (R-804)."""
+    """Return whether statistics do not bound a value: it is NaN (R-801), a zero (R-802), or too long (R-804)."""
     if isinstance(value, str):
         return len(value) > _KEPT_CHARACTERS
     return isinstance(value, float) and (math.isnan(value) or value == 0)
 
 
 def _equal(draw: DrawFn, value: Value) -> Value:
-    """Draw a value that is equal: for a zero also the one of the other sign (R-802)."""
+    """Draw a value that is equal: for a zero also the zero of the other sign (R-802)."""
     is_zero = isinstance(value, float) and value == 0
     return -value if is_zero and chance(draw, 50) else value
 

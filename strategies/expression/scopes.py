@@ -1,4 +1,4 @@
-"""What an expression may refer to, and constants that occur in the data (R-115)."""
+"""The columns that an expression may refer to, and constants that occur in the data (R-115)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.table.rows import Tables
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # Hypothesis hashes what it samples from
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # Hypothesis hashes the values that it samples from
 class Candidate:
     """A column in scope with the values that its rows hold.
 
@@ -56,7 +56,7 @@ class Scope:
         candidates: the columns to draw from.
         visible: lower-cased names of all columns that the engine sees there; in a one-sided part of a two-sided
             condition these are more than the candidates.
-        features: what the case may use.
+        features: the features that the case may use.
     """
 
     candidates: tuple[Candidate, ...]
@@ -93,7 +93,7 @@ def whole_scope(features: frozenset[Feature], schemas: Schemas, tables: Tables) 
 
 
 def clause_scope(scope: Scope, kind: ClauseKind) -> Scope:
-    """Reduce the whole scope to what a clause of a kind may use (R-115)."""
+    """Reduce the whole scope to the columns that a clause of a kind may use (R-115)."""
     if kind is ClauseKind.MATCHED:
         return scope
     only = scope.of_side(Side.SOURCE if kind is ClauseKind.NOT_MATCHED else Side.TARGET)

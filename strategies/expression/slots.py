@@ -36,8 +36,8 @@ class Slot:
     """A column, or a field below one, to be assigned.
 
     Attributes:
-        column: what is assigned.
-        scope: what the value may refer to; if NULL must not be assigned, only columns without NULL.
+        column: the assigned column.
+        scope: the columns that the value may refer to; if NULL must not be assigned, only columns without NULL.
         to_partition: whether it is a partition column.
         namesake: the column meant for it, None without one.
         fitting: all columns whose values fit.

@@ -41,7 +41,7 @@ def _relisted(
 
 
 def _instead(clause: Clause, column: Column, *assignments: Assignment) -> Sequence[Assignment]:
-    """Replace what a clause assigns to a column."""
+    """Replace the value that a clause assigns to a column."""
     return *(a for a in clause.assignments if a.column.lower() != column.name.lower()), *assignments
 
 
@@ -124,8 +124,8 @@ def field_of_struct(action: Action) -> Break:
 
 
 def through_no_struct(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Assign to a field of what is no struct (R-214)."""
-    # arrays and maps first: they are the ones that look like structs
+    """Assign to a field of a column that is no struct (R-214)."""
+    # arrays and maps first: these look like structs
     columns = sorted(schemas.target, key=lambda column: not isinstance(column.type, ArrayType | MapType))
     column = next(column for column in columns if not isinstance(column.type, StructType))
     field = Assignment(column=column.name, path=("x",), value=_ONE, qualified=True)

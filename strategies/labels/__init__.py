@@ -1,1 +1,1 @@
-"""Labels that say what a drawn case exercises."""
+"""Labels for the features that a drawn case exercises."""

@@ -41,11 +41,11 @@ _WRITTEN = {
     "with": "WITH ",
     "from-first": "FROM (",
 }
-"""What tells the forms of ``written_sources`` in the text of a query."""
+"""Texts by which the forms of ``written_sources`` are found in a query."""
 
 
 def content_labels(merge: DrawnMerge) -> Iterator[str]:
-    """Yield what a case contains besides clauses, matches and storage."""
+    """Yield labels of a case's contents besides clauses, matches and storage."""
     yield from _evolution_labels(merge)
     yield from _assignment_labels(merge)
     yield from _column_labels(merge)

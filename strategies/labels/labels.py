@@ -1,4 +1,4 @@
-"""Labels of what a drawn case contains, for histograms and for tests of what the generator reaches."""
+"""Labels of a drawn case's contents, for histograms and for tests of the generator's reach."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TRUTH = {True: "true", False: "false", None: "null"}
 
 
 def labels(merge: DrawnMerge, case: Case, *, breaks: str | None = None) -> frozenset[str]:
-    """Return what a case contains, as ``group:value`` labels.
+    """Return the contents of a case, as ``group:value`` labels.
 
     A case whose statement breaks a rule on purpose, ``breaks``, has labels of its content only.
     """

@@ -162,7 +162,7 @@ def _generated(
 
 
 def _new_value(base: Column, new: dict[str, Expression], *, inserts: bool) -> Expression:
-    """Return what a column holds after the clause: the value assigned, else the old one or the default."""
+    """Return the value of a column after the clause: the value assigned, else the old one or the default."""
     if base.name.lower() in new:
         return Cast(new[base.name.lower()], base.type)
     if inserts:

@@ -92,7 +92,7 @@ def draw_merge(
 
     Args:
         draw: given by Hypothesis.
-        features: what the case may use.
+        features: the features that the case may use.
         profile: bounds of the tables and of the number of clauses.
         insert_only_optimised: insert-only merges do not check for ambiguous matches (R-320, R-402).
         auto_merge: the session has schema evolution on, so that the statement need not ask for it.

@@ -89,7 +89,7 @@ def draw_source_query(
 
 def _output(draw: DrawFn, number: int, column: Column) -> _Output:
     derived = chance(draw, 30) and column.summable
-    # a derived column has another name than the stored one, so that a name means one of them only
+    # a derived column is named differently from the stored one, so that a name means only one column
     stored = f"c{number}" if derived or chance(draw, 30) else column.name
     return _Output(name=column.name, stored=stored, added=1 if derived else 0)
 

@@ -1,6 +1,6 @@
 """What few merges have: no columns, VOID, twin columns, an alias that is a column, other orders of clauses.
 
-Each is added to what was drawn as usual, so that it goes when its feature goes while a case shrinks.
+Each is added after the usual drawing, so that it goes when its feature goes while a case shrinks.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def draw_bare_insert(draw: DrawFn, aliases: Aliases, *, asks: bool) -> Statement
 
 
 def draw_column_alias(draw: DrawFn, features: frozenset[Feature], schemas: Schemas, aliases: Aliases) -> Aliases:
-    """Give the source the name of one of its columns as its alias (R-824).
+    """Set the source's alias to a column name of the source (R-824).
 
     The column is atomic: ``v.x`` is no field of a struct ``v`` then, whichever of the two an engine looks for first.
     """

@@ -41,7 +41,7 @@ _SMALL = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A query, the columns that its table has beside those of the source, and the rows of that table."""
+    """A query, the columns that its table has beside the source's, and the rows of that table."""
 
     text: str
     added: tuple[str, ...]
@@ -50,7 +50,7 @@ class _Form:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the statement sees of its source, and the target that a query may look things up in.
+    """The source as the statement sees it, and the target that a query may look things up in.
 
     Attributes:
         columns: of the source.
@@ -94,8 +94,8 @@ def draw_written_source(
         draw: Hypothesis'.
         profile: names the forms.
         merge: has the statement; nothing is drawn unless it reads the source by its name.
-        target: what the query may read besides the source.
-        source: what the statement reads; None for the target itself.
+        target: the target's columns and rows, which the query may read besides the source.
+        source: the source as the statement reads it; None for the target itself.
     """
     statement = merge.statement
     drawn = [feature for feature in SOURCE_FORMS if chance(draw, written_percent(profile, feature))]
@@ -341,7 +341,7 @@ def _not_in_target(draw: DrawFn, seen: _Seen) -> _Form | None:
 
 
 def _filled_from_target(draw: DrawFn, seen: _Seen) -> _Form | None:
-    """Keep what the target has where the source has NULL: ``COALESCE(x.v, y.v)`` over a LEFT JOIN."""
+    """Keep the target's value where the source has NULL: ``COALESCE(x.v, y.v)`` over a LEFT JOIN."""
     on = _on_target(seen, "x", "y")
     if on is None or not _finds_one(seen):
         return None
@@ -416,7 +416,7 @@ def _looked_up(draw: DrawFn, seen: _Seen) -> _Form:
 
 
 def _exploded(draw: DrawFn, seen: _Seen) -> _Form:
-    """Make rows of arrays: equal rows that follow each other from one, or those of which an element fits."""
+    """Make rows of arrays: equal rows that follow each other from one, or rows from arrays with a fitting element."""
     (many,) = _fresh(seen, "many")
     view = draw(st.sampled_from(("LATERAL VIEW", "LATERAL VIEW OUTER")))
     if draw(st.booleans()):

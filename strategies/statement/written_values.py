@@ -1,6 +1,6 @@
 """Values as people write them: texts beside numbers and dates, ``uuid()`` and ``rand()``, defaults with a time.
 
-Drawn after everything else, as ``written_sources`` is, and with the same meaning as what was drawn before.
+Drawn after everything else, as ``written_sources`` is, and with the same meaning as the plain form.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CLOCKS: dict[t.DataType, tuple[str, ...]] = {
 def draw_written_values(
     draw: DrawFn, profile: Profile, schemas: Schemas, target: Target, statement: Statement
 ) -> tuple[Target, Statement]:
-    """Draw other words for some values of a statement, and defaults of the target; shrinks to both as they are."""
+    """Draw other forms of some values of a statement, and defaults of the target; shrinks to both as they are."""
     drawn = {feature for feature in _IN_ORDER if chance(draw, written_percent(profile, feature))}
     # a text may be no number, so that the reference compares each row with each
     if Feature.TEXT_OPERANDS in drawn and len(target.rows) <= _MOST_ROWS:
@@ -60,7 +60,7 @@ _IN_ORDER = (Feature.TEXT_OPERANDS, Feature.RANDOM_VALUES, Feature.TIME_DEFAULTS
 
 
 def _beside_texts(draw: DrawFn, schemas: Schemas, condition: e.Expression) -> e.Expression:
-    """Write constants, or one of two columns, that are compared with a number or a date as texts."""
+    """Write the operands that are compared with a number or a date, constants or either of two columns, as texts."""
     match condition:
         case e.And(left, right) | e.Or(left, right):
             return type(condition)(_beside_texts(draw, schemas, left), _beside_texts(draw, schemas, right))

@@ -41,7 +41,7 @@ class Column:
 
     Attributes:
         feeds: of a source column: the other type that its values are good for by a cast (R-251); None without one.
-        misfits: whether some values break what is asked of them: a cast, a constraint, a generation expression.
+        misfits: whether some values do not fit: they break a cast, a constraint or a generation expression.
         required: whether its cells, and mostly the values assigned to it, are not NULL.
         bounded: whether only small values of its own type are assigned to it, because something is computed from it.
         not_null: whether its table declares it NOT NULL (R-741).
@@ -139,7 +139,7 @@ class Schemas:
         return tuple(column for column in self.source if self.folded(column.name) not in own)
 
     def folded(self, name: str) -> str:
-        """Return what the session compares of a name (R-120)."""
+        """Return a name in the form that the session compares (R-120)."""
         return name if self.case_sensitive else name.lower()
 
 

@@ -51,7 +51,7 @@ def literal(value: Value, data_type: DataType | None) -> str:
     if value is None:
         return "NULL" if data_type is None else f"CAST(NULL AS {data_type.ddl()})"
     if isinstance(data_type, StructType | ArrayType | MapType):
-        # the constructors alone would say that no member is NULL
+        # the constructors alone would have a type in which no member is NULL
         return f"CAST({_constructed(value, data_type)} AS {data_type.ddl()})"
     if data_type == BOOLEAN:
         return "TRUE" if value else "FALSE"

@@ -24,7 +24,7 @@ class ClauseKind(Enum):
 
 
 class Action(Enum):
-    """What a clause does (R-005)."""
+    """The action of a clause (R-005)."""
 
     UPDATE = "update"
     DELETE = "delete"
@@ -37,7 +37,7 @@ class Assignment:
 
     Attributes:
         column: the target column as written, possibly in another case (R-120).
-        value: what is assigned.
+        value: the assigned value.
         path: the fields below the column, outermost first, for a nested UPDATE (R-212).
         qualified: whether the target's alias qualifies it, for UPDATE only (R-119).
         by_source: whether the source's alias qualifies it: only with schema evolution (R-231, R-232).
@@ -77,7 +77,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aliases:
-    """The aliases of both tables, None without one; ``with_as`` says whether AS precedes them."""
+    """The aliases of both tables, None without one; ``with_as`` is whether AS precedes them."""
 
     target: str | None = "t"
     source: str | None = "s"

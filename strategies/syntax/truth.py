@@ -1,6 +1,6 @@
 """Three-valued evaluation of drawn expressions.
 
-For steering only: to keep ambiguous matches rare (R-320) and to tell how conditions come out. No verdict
+For steering only: to keep ambiguous matches rare (R-320) and to estimate the results of conditions. No verdict
 ever depends on it; a mistake here shifts frequencies and nothing else.
 """
 
@@ -55,7 +55,7 @@ def evaluator(expression: e.Expression, found: Places) -> Evaluator:
             struct = evaluator(base, found)
             return lambda target, source: _field(struct(target, source), position)
         case e.Cast(operand, data_type):
-            # between integers nothing changes; of text only that of an integer is ever asked for
+            # between integers nothing changes; of casts of text only the cast of an integer's text is needed
             return _strict(str if data_type == STRING else lambda value: value, [operand], found)
         case e.NamedStruct(_, values):
             parts = [evaluator(value, found) for value in values]

@@ -148,7 +148,7 @@ _SECONDS = ((0, 0), (1, 0), (2, 5_000), (59, 999_999), (7, 500_000))
 
 
 def _bounds(to: t.DataType) -> tuple[float, ...]:
-    """Return what is just inside an integer type: its least value, and the greatest a DOUBLE has below its bound.
+    """Return the bounds of an integer type: its least value, and the greatest that a DOUBLE has below its bound.
 
     2^63 itself is inside BIGINT for Spark (R-253).
     """

@@ -1,4 +1,4 @@
-"""What the cells of a column are drawn from, by what the column is for, and the keys of source rows."""
+"""The values that the cells of a column are drawn from, by the column's role, and the keys of source rows."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def substituted(expression: e.Expression, given: Mapping[str, e.Expression]) -> 
 
 
 def computed_in_source(computed: e.Expression, namesakes: Mapping[str, Column]) -> e.Expression | None:
-    """Return a generation expression over the source's columns, None if the source lacks one of them."""
+    """Return a generation expression over the source's columns, None if the source lacks a column that it needs."""
     used = {node.name for node in e.nodes(computed) if isinstance(node, e.Reference)}
     if not used.issubset(namesakes):
         return None

@@ -143,7 +143,7 @@ def _file_rows(
 
 
 def _completed(row: Sequence[Value], given: Mapping[int, Value]) -> Row:
-    """Insert cells, by their positions in the whole row, between those of ``row``."""
+    """Insert cells into ``row``, by their positions in the whole row."""
     others = iter(row)
     return tuple(given[place] if place in given else next(others) for place in range(len(row) + len(given)))
 

@@ -175,7 +175,7 @@ def _partition_names(
         return dedicated
     if not uses(draw, features, Feature.PARTITIONS, percent=50):
         return ()
-    # a key or a payload column; one of at least two columns stays a data column
+    # a key or a payload column; a table has at least two columns, so another one stays a data column
     types = _of_partitions(_PARTITIONABLE, features)
     ordinary = [column.name for column in columns if column.type in types and column.domain is Domain.SMALL]
     return (draw(st.sampled_from(ordinary)),) if ordinary else ()

@@ -119,7 +119,7 @@ def _with_spaces(draw: DrawFn, target: Target, source: Source | None, statement:
 
 
 def _reads(target: Target, statement: Statement, names: Collection[str]) -> bool:
-    """Return whether an expression, or the source, reads one of some columns of the target."""
+    """Return whether an expression, or the source, reads any of some columns of the target."""
     if statement.source_query is not None or statement.self_merge:
         return True
     assigned = [assignment.value for clause in statement.clauses for assignment in clause.assignments]

@@ -86,12 +86,12 @@ def draw_table_features(
         profile: names the features.
         target: the table without them.
         source: gives names for columns that were dropped. Its columns get wider types if the table widens its own.
-        statement: what it assigns cannot become everything.
+        statement: the columns that it assigns cannot get every feature.
         source_names: the columns that the statement sees of its source.
         evolves: the statement or the session evolves the table's columns.
 
     Returns:
-        both tables, the statement, which may leave a column out for one of these features, and the settings.
+        both tables, the statement, which may leave a column out for a feature, and the settings.
     """
     wanted = profile.table_features & profile.percent.keys()
     if not profile.table_features or not chance(draw, 100 if wanted else _ANY_PERCENT):
@@ -153,7 +153,7 @@ def _percent(feature: Feature, profile: Profile) -> float:
 
 
 def _droppable(target: Target, source: Source | None) -> tuple[str, ...]:
-    """Name columns that the table may have had once: what evolution would add must not find what they held."""
+    """Name columns that the table may have had once; columns that evolution would add must not have these names."""
     known = {name.lower() for name in target.schema.names}
     names = () if source is None else source.schema.names
     return tuple(dict.fromkeys(name for name in names if name.lower() not in known))[:_MOST_DROPPED_COLUMNS]

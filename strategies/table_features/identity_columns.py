@@ -42,7 +42,7 @@ def draw_identity_column(
         draw: Hypothesis'.
         target: the table without the column.
         source_names: the columns that the statement sees of its source.
-        statement: says what is assigned.
+        statement: determines the assigned columns.
         evolves: a star leaves out the columns that the source has not, by the statement or by the session.
 
     Returns:
@@ -59,7 +59,7 @@ def draw_identity_column(
         if identity.by_default and not refused and chance(draw, _LEFT_OUT_PERCENT):
             statement = _leaving_out(statement, name)
         return _turned(draw, target, identity, name), statement
-    # a star names all columns, unless the table evolves; one of a self-merge would always assign the new column
+    # a star names all columns, unless the table evolves; a star of a self-merge would always assign the new column
     stars_name_it = any(clause.star for clause in statement.clauses) and (statement.self_merge or not evolves)
     known = (*target.schema.names, *source_names, *target.layout.dropped_columns)
     if stars_name_it or NAME in {name.lower() for name in known}:
@@ -79,7 +79,7 @@ def _that_can_become(
     """Name the columns that can be identity columns; the statement is to be refused for them, or not."""
     texts = " ".join((*target.properties.values(), *(c.generated or "" for c in target.schema.columns))).lower()
     kept = (*target.partition_by, *target.layout.added_columns, *target.layout.widened_columns)
-    # what a column that is GENERATED ALWAYS refuses is shown by an INSERT alone: an UPDATE of it is refused anyway
+    # only an INSERT shows which values a column GENERATED ALWAYS refuses: an UPDATE of it is refused anyway
     always = (Action.INSERT,) if refused else (Action.UPDATE, Action.INSERT)
     actions = (Action.UPDATE,) if identity.by_default else always
     for column in target.schema.columns:

@@ -1,1 +1,1 @@
-"""What the columns of new rows become: what clauses assign, aligned with the schema after the merge."""
+"""The values of new rows' columns: clauses' assignments, aligned with the schema after the merge."""

@@ -130,10 +130,10 @@ class Aligner:
         return by_name
 
     def _refuse_narrowing(self, value: Typed, given: DataType, wanted: DataType) -> None:
-        """Refuse a struct whose field may be NULL if that of an otherwise equal struct may not (R-741, as read here).
+        """Refuse a struct with a nullable field where the same field of ``wanted`` is NOT NULL (R-741, as read here).
 
-        Delta has Spark cast such a value as a whole. A struct that is rebuilt by name loses what its type says of NULL
-        on the way, and is looked at row by row only.
+        Delta has Spark cast such a value as a whole. A struct that is rebuilt by name loses its type's nullability
+        on the way, and is checked row by row only.
 
         Raises:
             RejectedError: the value comes from a column with such a type.
@@ -160,7 +160,7 @@ class Aligner:
             self._refuse_narrowing(value, given.value, wanted.value)
 
     def _stays_null(self, sql: str, given: StructType, wanted: StructType, old: str | None) -> str:
-        """Say when the rebuilt struct is NULL (R-244, R-245)."""
+        """Return the condition under which the rebuilt struct is NULL (R-244, R-245)."""
         if same_type(given, wanted):
             return f"({sql}) IS NULL"
         if old is None:
@@ -208,14 +208,14 @@ def _no_cast(given: DataType, wanted: DataType) -> RejectedError:
 
 
 def has_target_only_fields(given: StructType, wanted: StructType) -> bool:
-    """Tell whether ``wanted`` has fields that ``given`` lacks; nested structs count, arrays and maps do not (R-244)."""
+    """Return whether ``wanted`` has fields that ``given`` lacks; nested structs count, arrays and maps do not."""
     by_name = {field.name.lower(): field.type for field in given.fields}
     for field in wanted.fields:
         namesake = by_name.get(field.name.lower())
         if namesake is None:
             return True
         nested = isinstance(namesake, StructType) and isinstance(field.type, StructType)
-        if nested and has_target_only_fields(namesake, field.type):  # type: ignore[arg-type] # nested says both are structs
+        if nested and has_target_only_fields(namesake, field.type):  # type: ignore[arg-type] # nested: both are structs
             return True
     return False
 

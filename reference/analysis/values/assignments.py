@@ -1,4 +1,4 @@
-"""Which column or field a clause assigns, and the checks on what it assigns together (R-119, R-210 to R-232)."""
+"""Which column or field a clause assigns, and the checks on its assignments together (R-119, R-210 to R-232)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Left:
     Attributes:
         path: the column, then fields; existing names are spelled as in the schema that has them.
         written: the column as the statement writes it (R-225).
-        value: what is assigned to it; None in a star.
+        value: the assigned value; None in a star.
     """
 
     path: Path

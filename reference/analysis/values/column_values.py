@@ -32,7 +32,7 @@ def default_value(column: Field, asker: Asker | None = None) -> Typed:
         asker: asks for a default that has no translation.
 
     Raises:
-        UnsupportedByReferenceError: for a default whose value nobody knows.
+        UnsupportedByReferenceError: for a default whose value cannot be predicted.
     """
     if column.default is None:
         return Typed(sql=typed_null(column.type), type=column.type)

@@ -66,7 +66,7 @@ class RowValues:
         return self._with_generated(values)
 
     def _leaves(self, one: Assigned) -> list[Assigned]:
-        """Take a struct that ``UPDATE SET *`` assigns apart, if the switch says so: it is never NULL then (R-244)."""
+        """Take a struct that ``UPDATE SET *`` assigns apart, if the switch is set: it is never NULL then (R-244)."""
         value = one.value
         if not one.preserves or self.aligner.preserve_null_structs_of_star or not isinstance(value.type, StructType):
             return [one]
@@ -96,7 +96,7 @@ class RowValues:
         )
 
     def _updated(self, sql: str, data_type: DataType, assigned: list[tuple[Path, Assigned]]) -> str:
-        """Rebuild a value along the assigned paths; a NULL struct becomes one of NULLs (R-212, R-213)."""
+        """Rebuild a value along the assigned paths; a NULL struct becomes a struct of NULLs (R-212, R-213)."""
         if not assigned:
             return sql
         for path, one in assigned:
