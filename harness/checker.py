@@ -42,14 +42,13 @@ class Checker:
 
     Attributes:
         engine: the system under test.
-        deviations: what is known of it; a mismatch that they explain carries their ids.
-        oracle: what judges the engine's answers. With both, relations are tried if the reference agrees.
+        deviations: its known deviations; a mismatch that they explain carries their ids.
+        oracle: judges the engine's answers. With both, relations are tried if the reference agrees.
         reference: evaluates a case.
-        skip_reference_if_unsupported: do not ask the reference if the engine says beforehand that it does not support
-            a case (``PrecheckingEngine``): the reference often costs as much as the merge itself.
-        about: the finding that the cases may be smaller forms of: of the relations only its own is tried.
-        work_directory: where the case under way is kept on disk, so that a lost process leaves it behind; None keeps
-            none.
+        skip_reference_if_unsupported: do not ask the reference if the engine reports beforehand that it does not
+            support a case (``PrecheckingEngine``): the reference often costs as much as the merge itself.
+        about: the finding being shrunk, of which the cases may be smaller forms; only its relation is checked.
+        work_directory: folder that holds the current case on disk, so that it survives a lost process; None keeps none.
         limit: how long the engine may take for a case.
         checks: the observables that are compared, besides whether the merge fails; None compares all.
         rerun: the options that give such a checker; reports carry them.
@@ -69,10 +68,10 @@ class Checker:
     job: int = 0
 
     def prepare(self, case: Case, reference: Reference | None = None) -> PreparedCase:
-        """Find out what can be known of a case before the engine runs it.
+        """Predict a case, unless the engine refuses it beforehand; nothing runs on the engine yet.
 
         Args:
-            case: what is to be run.
+            case: the case to run.
             reference: the reference's answer, if it is known already.
         """
         if self.oracle is Oracle.METAMORPHIC:
@@ -100,7 +99,7 @@ class Checker:
         return self.check(self.prepare(case))
 
     def readings(self, report: CaseReport) -> tuple[str, ...]:
-        """Say what the engine's result implies, if it differs from the reference; see ``explanation.implied``."""
+        """Return the hypotheses that the engine's result implies, if it differs from the reference; see ``implied``."""
         with interrupts_kept():
             found = implied(report, reference=self.reference, capabilities=self.engine.capabilities)
         return tuple(map(str, found))
@@ -149,10 +148,10 @@ class Checker:
         return check_relations(prepared.case, self.engine, tried, answer=answer, limit=self.limit)
 
     def _related_in_part(self, prepared: PreparedCase, report: CaseReport) -> CaseReport:
-        """Try relations on a merge that nobody predicts.
+        """Try relations on a merge without a prediction.
 
         A form of the case that the engine rejects is no fault here: an expression may fail in one plan and not in
-        another (R-312), and nobody knows whether one of the case's own may.
+        another (R-312), and an expression of the case's own may be one of these.
         """
         if not isinstance(report.result, Outcome) or not is_repeatable(prepared.case):
             return report
@@ -181,7 +180,7 @@ def _with_compared(report: CaseReport, related: CaseReport) -> CaseReport:
 
 
 def _without_mismatch(report: CaseReport) -> Verdict:
-    """Return the verdict on a case that differs only in what was not asked for."""
+    """Return the verdict on a case that differs only in checks that were not requested."""
     if isinstance(report.reference.answer, Unsupported) and report.reason and report.case.expect is None:
         return Verdict.JUDGED_IN_PART
     return Verdict.BOTH_REJECTED if isinstance(report.result, Rejection) else Verdict.AGREE

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What an engine can be held against; a check it lacks is reported as unsupported, never as passed.
+    """The checks that an engine can be given; a check it lacks is reported as unsupported, never as passed.
 
     Attributes:
-        error_class: whether errors carry Delta's and Spark's classes; without it, that both sides fail is all that
-            can be compared.
+        error_class: whether errors carry Delta's and Spark's classes; without it, the check is only that both sides
+            fail.
         exact_metric_names: whether a commit must report exactly the 22 metrics of R-510 (R-501).
         metric_names: the metrics that the engine reports, if it reports some of them only; None for all.
         commit_info: the entries of ``commitInfo`` that the engine writes as Delta does, by the names of
@@ -41,8 +41,8 @@ class Capabilities:
             each, simplest first; they change how a merge runs, never what it must answer.
         deviations_of: ``NAME VERSION`` of the release whose known deviations this engine has, such as
             ``delta-spark 4.4.0`` of a wrapper around it. An engine has no known deviations by inheritance.
-        several_matches: what the engine makes by design of a target row that several source rows match, if that is not
-            what R-320 says; the reference then predicts that.
+        several_matches: how the engine by design treats a target row that several source rows match, if not
+            as R-320 requires; the reference then predicts that.
     """
 
     rows: bool = True
@@ -101,15 +101,15 @@ class Engine(Protocol):
         """Run one case in a fresh table."""
 
     def close(self) -> None:
-        """Release what the engine holds; called once."""
+        """Release the engine's resources; called once."""
 
 
 @runtime_checkable
 class PrecheckingEngine(Engine, Protocol):
-    """An engine that knows of many a case that it does not take before it is run, and before anybody else is asked."""
+    """An engine that can reject unsupported cases before it, or the reference, evaluates them."""
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say what of a case the engine has no words for, as ``run`` would; None if the case must be run.
+        """Return why the engine does not support a case, as ``run`` would; None if the case must be run.
 
         Also called from another thread while ``run`` runs, about the next case.
         """
@@ -129,10 +129,10 @@ class SparkSessionEngine(Engine, Protocol):
 
 @runtime_checkable
 class ForkingEngine(Engine, Protocol):
-    """An engine that can be used by several threads, each with one of its own (``--jobs``)."""
+    """An engine that can be used by several threads, each with an engine of its own (``--jobs``)."""
 
     def fork(self) -> Engine:
-        """Return another engine on the same infrastructure, whose cases leave those of this one alone.
+        """Return another engine on the same infrastructure, whose cases do not affect this engine's cases.
 
         It is made in the main thread, used by another one and closed before this engine.
 
@@ -165,7 +165,7 @@ class InterruptibleEngine(Engine, Protocol):
 
 
 class UnreadableByEngineError(Exception):
-    """An engine cannot read a table; the message says why."""
+    """An engine cannot read a table; the message gives the reason."""
 
 
 @runtime_checkable
@@ -173,7 +173,7 @@ class LivingEngine(Engine, Protocol):
     """An engine that can merge into a Delta table that is there already (``mergecheck lab sequences``)."""
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
-        """Run a case on a table; the case's target says what it holds now."""
+        """Run a case on an existing table; the case's target holds its current rows."""
         ...
 
 
@@ -192,10 +192,10 @@ class ReadingEngine(Engine, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """An engine's answer to a case, with the plans by which it came about.
+    """An engine's answer to a case, with the plans that produced it.
 
     Attributes:
-        plans: the physical plan of every query that the merge executed, in order, as Spark spells it in its formatted
+        plans: the physical plan of every query that the merge executed, in order, in Spark's formatted
             mode; the final one if adaptive execution changed it.
     """
 
@@ -207,7 +207,7 @@ class Recorded:
 class ConfigurableEngine(Engine, Protocol):
     """An engine on Spark: obeys every Spark setting in a case's ``conf``, and can show what it executed.
 
-    ``mergecheck.source`` in ``conf`` says how the source reaches the merge: ``table`` or ``relation``.
+    ``mergecheck.source`` in ``conf`` sets how the source reaches the merge: ``table`` or ``relation``.
     """
 
     def run_recorded(self, case: Case) -> Recorded:
@@ -229,7 +229,7 @@ class VersionedEngine(Engine, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """One line of ``mergecheck doctor``: what a run needs, what was found, and how to get it.
+    """One line of ``mergecheck doctor``: a requirement of a run, the state of this machine, and how to meet it.
 
     Attributes:
         fix: empty if nothing is missing.
@@ -241,11 +241,11 @@ class Diagnosis:
 
 
 class DiagnosingEngine(Engine, Protocol):
-    """An engine whose class tells what it needs on this machine, for ``mergecheck doctor --engine``."""
+    """An engine whose class reports its requirements on this machine, for ``mergecheck doctor --engine``."""
 
     @classmethod
     def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
-        """Say what is there and what is missing for a release; None for the one that runs by default.
+        """List a release's requirements and whether they are met; None for the release that runs by default.
 
         Raises:
             UserInputError: if the text names no release.

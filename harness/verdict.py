@@ -1,4 +1,4 @@
-"""What the harness says of one case on one engine."""
+"""The harness's verdict on one case on one engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """What a ``mergecheck`` process ends with."""
+    """The exit code of a ``mergecheck`` process."""
 
     AGREE = 0
     MISMATCH = 1
@@ -36,7 +36,7 @@ class MergecheckError(Exception):
 
 
 class UserInputError(MergecheckError, ValueError):
-    """Something that the user gave cannot be used; the message says what, what is allowed and what to do."""
+    """Something that the user gave cannot be used; the message gives it, the allowed values and the next step."""
 
     exit_code = ExitCode.USAGE
 
@@ -46,11 +46,11 @@ class BadSettingError(UserInputError):
 
 
 class MissingExtraError(UserInputError):
-    """What the user asked for needs packages that are not installed; the message has the command that installs them."""
+    """The user's command needs packages that are not installed; the message has the command that installs them."""
 
 
 class OutputError(MergecheckError, RuntimeError):
-    """Nobody reads the results of a run any more."""
+    """The reader of a run's results is gone."""
 
     exit_code = ExitCode.OUTPUT_CLOSED
 
@@ -69,10 +69,10 @@ class HarnessBugError(MergecheckError, AssertionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
-    """What decides the verdict of a case beside the case itself.
+    """The options, besides the case itself, that decide the verdict of a case.
 
     Attributes:
-        engine: the name that starts the engine; empty if nobody gave one.
+        engine: the name that starts the engine; empty if none was given.
         options: other options by their names without dashes; a flag has the value "".
     """
 
@@ -93,7 +93,7 @@ class Rerun:
 
 
 class Verdict(Enum):
-    """How the check of a case ends; the value is what JSON output says."""
+    """How the check of a case ends; JSON output has the value."""
 
     AGREE = "agree"
     """the merge succeeded and every check that the engine supports agrees"""
@@ -102,11 +102,11 @@ class Verdict(Enum):
     BOTH_REJECTED = "both_rejected"
     """engine and reference both reject the statement, with the same error class"""
     JUDGED_IN_PART = "judged_in_part"
-    """the reference predicts nothing; what the engine shows breaks no law that needs no reference; see the reason"""
+    """the reference predicts nothing; the engine's answer breaks no law that needs no reference; see the reason"""
     UNSUPPORTED = "unsupported"
     """the engine does not do this; see the reason"""
     ENGINE_ERROR = "engine_error"
-    """the engine is down, its adapter failed, or the reference did; says nothing about the merge"""
+    """the engine is down, its adapter failed, or the reference did; no evidence about the merge"""
 
 
 EXIT_CODES: Mapping[Verdict, ExitCode] = {
@@ -154,15 +154,15 @@ class Check(Enum):
     UNCHANGED = "unchanged"
     FILES = "files"
     TABLE = "table"
-    """what the log says of the table: properties, protocol, partition columns, name, comments"""
+    """the table's definition in the log: properties, protocol, partition columns, name, comments"""
     LOG = "log"
-    """what the commit says of itself: ``commitInfo`` and the flags of its actions"""
+    """the commit's own entries: ``commitInfo`` and the flags of its actions"""
     RESULT = "result"
     """the row that the command returns"""
 
 
 LEFT_OUT = "left out by --check"
-"""Why a check was not made, if nobody asked for it (``CaseReport.unsupported_reasons``)."""
+"""Why a check was not made, if it was not requested (``CaseReport.unsupported_reasons``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class Mismatch:
             ``error_class``, ``P-12``. Together with ``check`` it makes the fingerprint.
         lines: the difference for a person, at most a dozen lines of at most 100 columns; never a whole table.
         parts: all of the difference, one text for each differing cell, missing or extra row; empty if ``lines``
-            say all. What explains a difference has to explain every part of it.
+            have all. An explanation of a difference has to explain every part of it.
     """
 
     check: Check
@@ -212,13 +212,13 @@ class CaseReport:
 
     Attributes:
         result: the engine's answer; None if the engine is down.
-        facts: what the case reached.
+        facts: the facts that the case reached.
         reason: why the verdict is ``judged_in_part``, ``unsupported`` or ``engine_error``; empty otherwise.
-        compared: what was compared, and with what. What is not named here is not known to agree.
+        compared: the comparisons made, and the side compared with. A check missing here is not known to agree.
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
-        unsupported_reasons: why, by the name of the check or of the metric, if the engine says so.
-        unknown_columns: columns with values that nobody can know, held against their form.
+        unsupported_reasons: why, by the name of the check or of the metric, if the engine gives a reason.
+        unknown_columns: columns with values that cannot be predicted, whose form is checked.
         deviations: ids of the entries that explain every mismatch; empty if something is unexplained.
         is_lost: the engine took too long for the case, or its process was lost with it; the verdict is
             ``engine_error``, and every such case is kept.

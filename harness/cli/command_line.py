@@ -53,9 +53,9 @@ def main(arguments: Sequence[str] | None = None, *, command: click.Command = cli
     """Run a command line. A mistake of the user is reported in one message, without a traceback.
 
     Args:
-        arguments: what follows the program's name; None means those of this process.
+        arguments: the arguments after the program's name; None means this process's own.
         command: mergecheck's verbs, or a command of another program.
-        name: what the program is called.
+        name: the program's name.
 
     Returns:
         The exit code (``ExitCode``).
@@ -78,13 +78,13 @@ def main(arguments: Sequence[str] | None = None, *, command: click.Command = cli
 def _run(arguments: Sequence[str] | None, command: click.Command, name: str) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     results = Results(sys.stdout)
-    # What an engine prints must not get into the one document.
+    # An engine's output must not get into the one document.
     out, err = LentStream(sys.stderr if "--json" in given else sys.stdout), LentStream(sys.stderr)
     lent = contextlib.ExitStack()
     lent.enter_context(contextlib.redirect_stdout(out))
     lent.enter_context(contextlib.redirect_stderr(err))
     try:
-        with lent, interrupts_kept(also_swallowed=False):  # a run ends with a summary of what it did
+        with lent, interrupts_kept(also_swallowed=False):  # a run ends with a summary
             answer = command.main(args=given, prog_name=name, standalone_mode=False, obj=results)
     except click.ClickException as error:
         usage_error(error)

@@ -21,7 +21,7 @@ SHARING = (
     *("run", "fuzz", "explain", "replay", "variants", "bisect", "matrix", "conform", "pytest"),
     *("adopt", "export", "import", "shrink", "compare", "cases-list", "cases-show", "cases-prune", "cases-diff"),
 )
-# What an option of the pytest plugin means is said by the option of this verb with the same name.
+# The descriptions of the pytest plugin's options are those of this verb's options with the same name.
 _PYTEST_OPTIONS_OF = "fuzz"
 _OF_PYTEST = (
     *("engine", "max-time", "case-timeout", "seed", "max-findings", "findings", "floor", "max-deviating", "steer"),
@@ -84,7 +84,7 @@ def schema_text() -> str:
 
 
 def _common(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return what both verbs take: a single value if one of them takes no list."""
+    """Return the schema that both verbs accept: a single value if either takes no list."""
     return other if "anyOf" in one and "anyOf" not in other else one
 
 

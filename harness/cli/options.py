@@ -117,7 +117,7 @@ case_id_option = click.option("--id", "case_id", metavar="ID", help="Which case 
 
 
 def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option ``--trust``, and say so if it is given."""
+    """Add the option ``--trust``, and print a notice if it is given."""
 
     @functools.wraps(command)
     def saying_so(*, trust: bool, **values: Any) -> Any:  # noqa: ANN401 - click passes options of any type
@@ -188,7 +188,7 @@ markdown_option = click.option(
 
 
 def findings_option(purpose: str, *, default: Path = FINDINGS_DIRECTORY) -> Callable[[Any], Any]:
-    """Return the option ``--findings``, whose help says what the folder is used for."""
+    """Return the option ``--findings``, whose help gives the purpose of the folder."""
     return click.option(
         "--findings",
         "findings_directory",
@@ -201,7 +201,7 @@ def findings_option(purpose: str, *, default: Path = FINDINGS_DIRECTORY) -> Call
 
 
 def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where Spark runs and where tables are created, and apply them to this process."""
+    """Add the options that set where Spark runs and where tables are created, and apply them to this process."""
 
     @functools.wraps(command)
     def with_place(*, master: str | None, remote: str | None, table_root: str | None, **values: Any) -> Any:  # noqa: ANN401 - click passes options of any type
@@ -234,13 +234,13 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _on_command_line(*names: str) -> bool:
-    """Return whether one of these options was given for this command, not by the configuration for all."""
+    """Return whether any of these options was given for this command, not by the configuration for all."""
     context = click.get_current_context()
     return any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in names)
 
 
 def deviation_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say which known deviations of engines apply."""
+    """Add the options that choose which known deviations of engines apply."""
     for option in (
         click.option("--no-deviations", is_flag=True, help="Report known deviations as ordinary mismatches."),
         click.option(

@@ -1,8 +1,8 @@
-"""A small parent process for each command: what ends the run's own process cannot end the command green.
+"""A small parent process for each command: if the run's own process is ended, the command does not end green.
 
-The engine under test runs in the process of the run. It may end that process (``os._exit``), crash it, or be killed
-for its memory. So the run is a child that says its exit code before it ends. If it ends without a word, the
-parent says so and ends with the exit code for engines, whatever the child's own exit code was.
+The engine under test runs in the process of the run. It may end that process (``os._exit``), crash it, or be killed for
+its memory. So the run is a child that reports its exit code before it ends. If it ends without a report, the parent
+prints that and ends with the exit code for engines, whatever the child's own exit code was.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _EXIT_SECONDS = 30.0
-"""A process that has said its exit code gets this time for its ending: libraries join threads and close connections."""
+"""The time for a process to end after it has reported its exit code: libraries join threads and close connections."""
 _ORPHAN_SECONDS = 20.0
 """A run whose parent is gone gets this time for its summary and its temporary files."""
 _FORWARDED = (signal.SIGINT, signal.SIGTERM)
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Args:
-        arguments: what follows the program's name. None means those of this process, which then becomes the parent of
+        arguments: the arguments after the program's name. None means this process's own; it then becomes the parent of
             the run. Given ones run in this process.
 
     Returns:
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Send to nowhere what a caller has closed (``>&-``); a pipe or a file would get its number, and its text."""
+    """Open closed standard streams (``>&-``) to nowhere; otherwise a file would get a stream's number and its text."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
@@ -88,7 +88,7 @@ def _be_child(watched: int, said: int) -> int:
     except KeyboardInterrupt:  # before the command line was there to catch it
         code = 130
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+        with contextlib.suppress(OSError, ValueError):  # its reader is gone
             stream.flush()
     with contextlib.suppress(BrokenPipeError):  # the parent was killed
         os.write(said, bytes([code]))
@@ -129,7 +129,7 @@ def _be_parent(child: int, read_end: int) -> int:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
     _, status = os.waitpid(child, 0)
     with contextlib.suppress(ProcessLookupError, PermissionError):  # nothing is left, or nothing that runs
-        # a JVM whose start was interrupted waits for ever: the file is gone in which it says where it listens
+        # a JVM whose start was interrupted waits for ever: the file to which it writes its port is gone
         os.killpg(child, signal.SIGTERM)
     os.set_blocking(read_end, False)  # a process that the engine has forked may hold the other end
     try:

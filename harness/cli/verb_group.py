@@ -1,4 +1,4 @@
-"""The tree of verbs: where each lies, what it does, and the names that verbs had before."""
+"""The tree of verbs: the module of each, its short help, and the former names of verbs."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ RENAMED: Mapping[str, str] = {
     "learn": "engine conform --learned",
     "new-engine": "engine new",
 }
-"""Names that verbs had, and what they are now. An old name works in this release, with a notice."""
+"""Former names of verbs, and their present ones. An old name works in this release, with a notice."""
 _KEPT = {
     "compare": Verb("", "project.compare:compare", "compare"),
     "learn": Verb("", "engines.learn:learn", "learn"),
@@ -149,7 +149,7 @@ class VerbGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Look up the verb; an unknown one is a mistake whose message names what is similar."""
+        """Look up the verb; for an unknown one, the message names similar verbs."""
         name = args[0] if args else ""
         known = {*self._verbs, *(RENAMED if self._sections is SECTIONS else ())}
         if name and not name.startswith("-") and name not in known:

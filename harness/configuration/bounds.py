@@ -1,7 +1,7 @@
-"""What a configuration may do that nobody has named: it was found by searching, and its folder may be a stranger's.
+"""The limits of a configuration that the user has not named: it was found by searching, and may come from a stranger.
 
-It may say what is drawn, checked and shown, choose an installed engine, and read and write in its own folder. It may
-not have code imported or installed, connect to anything, or leave its folder.
+It may set the cases, checks and output, choose an installed engine, and read and write in its own folder. It may not
+have code imported or installed, connect to anything, or leave its folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Power(Enum):
-    """What a setting can do beyond the case that is checked."""
+    """A power of a setting beyond the case that is checked."""
 
     NONE = "nothing"
     ENGINE = "names an engine: an installed one, a release to install, or a class to import"
@@ -59,7 +59,7 @@ _BY_POWER: Mapping[Power, str] = {
     Power.STARTS_GIT: "focus-changed",
 }
 POWERS: Mapping[str, Power] = {key: power for power, keys in _BY_POWER.items() for key in keys.split()}
-"""What each key of the configuration can do; a key that is not here can be set by nobody but a trusted file."""
+"""The power of each key of the configuration; only a trusted file may set a key that is missing here."""
 
 # A file that is written may replace one that is there: no source, no hidden file.
 _SUFFIXES: Mapping[Power, tuple[str, ...]] = {
@@ -73,7 +73,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 def reason_for_trust(key: str, value: Any, folder: Path) -> str | None:  # noqa: ANN401 - any value of an option
-    """Say why a value needs the user's trust; None if any configuration may set it.
+    """Return why a value needs the user's trust; None if any configuration may set it.
 
     Args:
         key: of the setting.
@@ -115,7 +115,7 @@ def _reason(key: str, value: Any, folder: Path) -> str | None:  # noqa: ANN401 -
 
 
 def _beyond(path: Path, folder: Path, *, hidden: bool = False) -> str | None:
-    """Say that a path leads out of a folder, links followed, or to something hidden in it."""
+    """Return why a path leaves a folder: it leads out, links followed, or to something hidden in it."""
     try:
         inner = path.resolve().relative_to(folder.resolve())
     except (ValueError, OSError, RuntimeError):  # not below it; no path; a circle of links

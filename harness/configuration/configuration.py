@@ -49,7 +49,7 @@ class NeedsTrust:
 
     Attributes:
         name: with its tables, such as ``profiles.ci.fuzz.events``.
-        reason: what it does, such as ``imports code``.
+        reason: its effect, such as ``imports code``.
     """
 
     name: str
@@ -63,7 +63,7 @@ class NeedsTrust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What the user's configuration and the packaged profiles say.
+    """The settings of the user's configuration and the packaged profiles.
 
     Attributes:
         file: the file that is used, if any.
@@ -161,7 +161,7 @@ class Configuration:
 
     @property
     def title(self) -> str:
-        """What is used, for the head of a run; empty if nothing is."""
+        """The file and profile in use, for the head of a run; empty without any."""
         parts = [] if self.file is None else [f"configuration {self.file.path}"]
         parts += [] if self.profile is None else [f"profile {self.profile}"]
         return ", ".join(parts)

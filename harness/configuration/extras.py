@@ -38,9 +38,9 @@ def missing_extra(error: Exception, what: str, *, extra: str | None = None) -> M
     """Describe an import that failed because an extra is not installed.
 
     Args:
-        error: what was raised.
-        what: what needs the package, as the beginning of the message.
-        extra: which extra ``what`` needs; by default the smallest that has the package.
+        error: the exception of the import.
+        what: the feature that needs the package, as the beginning of the message.
+        extra: the extra that ``what`` needs; by default the smallest that has the package.
 
     Returns:
         None if it is another error, or the import failed for another reason.
@@ -52,7 +52,7 @@ def missing_extra(error: Exception, what: str, *, extra: str | None = None) -> M
 
 
 def lacking(what: str, package: str, extra: str) -> MissingExtraError:
-    """Say that a package is not installed, and with which command the extra is installed that has it."""
+    """Return the message that a package is not installed, with the command that installs its extra."""
     return MissingExtraError(
         f"{what} needs the package {package}, which is not installed. Install the extra {extra!r}:\n"
         f"    {install_command(extra)}"
@@ -99,7 +99,7 @@ def install_command(extra: str = "") -> str:
 
 
 def requirements(extra: str) -> tuple[str, ...]:
-    """List what an extra installs, or without one what the package itself needs, as pip spells it."""
+    """List the packages that an extra installs, or without one the package's own requirements, in pip's notation."""
     from packaging.requirements import Requirement  # noqa: PLC0415 - loads slowly, and is needed for this only
 
     found: list[str] = []

@@ -23,8 +23,8 @@ class ConfigFile:
     """A file with a configuration.
 
     Attributes:
-        table: what it says, as TOML gives it.
-        prefix: what stands before the names of its tables, for messages: ``tool.mergecheck.`` or nothing.
+        table: its content, parsed from TOML.
+        prefix: the prefix of its tables' names in messages: ``tool.mergecheck.`` or nothing.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What a search for a configuration found.
+    """The result of a search for a configuration.
 
     Attributes:
         file: the configuration that applies; None if there is none.
@@ -54,7 +54,7 @@ def find_file(start: Path, *, home: Path) -> Search:
     """Search a folder and those above it, up to the root of the repository.
 
     Outside of a repository the search ends at the home folder. Outside of both, only the folder itself is searched:
-    anybody may have left a file in a folder that all users can write.
+    in a folder that all users can write, the file may be another user's.
 
     Args:
         start: the working folder.
@@ -99,7 +99,7 @@ def _files_in(folder: Path) -> Iterator[ConfigFile]:
     if project.is_file():
         try:
             document = _document(project)
-        except UserInputError:  # a project's file that nobody has said is meant for mergecheck
+        except UserInputError:  # a project's file may not be meant for mergecheck
             return
         found = _project_table(project, document)
         if found is not None:

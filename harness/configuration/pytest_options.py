@@ -89,7 +89,7 @@ def _help(part: Mapping[str, Any]) -> str:
 
 
 def _reading(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Say how pytest reads an option; ``check`` judges the value."""
+    """Return the form in which pytest reads an option; ``check`` judges the value."""
     is_path = part.get("anyOf", [part])[0].get("format") == "path"
     metavar = "PATH" if is_path else "NAME"
     if "anyOf" in part:

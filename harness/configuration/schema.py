@@ -57,20 +57,20 @@ def check(table: Mapping[str, Any], schema: Mapping[str, Any], *, where: str, pr
     """Check a configuration.
 
     Args:
-        table: as TOML gives it.
+        table: parsed from TOML.
         schema: of the configuration.
         where: the file, for messages.
-        prefix: what stands before the names of tables, for messages.
+        prefix: the prefix of tables' names, for messages.
 
     Raises:
-        UserInputError: a key is unknown or a value not allowed; the message says file, key, what was given and what
-            is allowed.
+        UserInputError: a key is unknown or a value not allowed; the message gives file, key, the given value and the
+            allowed ones.
     """
     _check_table(table, schema, schema, where=where, path=prefix)
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """Return a question that names the most similar words, or what is known if nothing is similar."""
+    """Return a question that names the most similar words, or the list of known words if none is similar."""
     names = sorted(known)
     return did_you_mean(name.replace("_", "-"), names, most=2) or f"Known are: {', '.join(names) or 'none'}."
 
@@ -117,7 +117,7 @@ def _allows(part: Mapping[str, Any], value: object) -> bool:
 
 
 def words(part: Mapping[str, Any]) -> str:
-    """Say what values a schema allows."""
+    """Describe the values that a schema allows."""
     if "anyOf" in part:
         return " or ".join(words(one) for one in part["anyOf"])
     if "enum" in part:

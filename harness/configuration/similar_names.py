@@ -1,4 +1,4 @@
-"""What somebody may have meant who wrote a name that there is not."""
+"""Suggestions for an unknown name."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def did_you_mean(given: str, known: Iterable[str], *, most: int = 1) -> str:
-    """Return a question that names what is most similar; empty if nothing is similar.
+    """Return a question that names the most similar names; empty if none is similar.
 
     Args:
-        given: what was written.
-        known: what there is.
-        most: how many names the question may have.
+        given: the unknown name.
+        known: the existing names.
+        most: the most names in the question.
     """
     similar = difflib.get_close_matches(given, sorted(known), n=most)
     return f"Did you mean {' or '.join(map(repr, similar))}?" if similar else ""

@@ -1,7 +1,7 @@
 """The configurations that the user trusts, kept among the user's own settings.
 
-Trust holds for one file, by its real path, and for what its settings say that needs trust. If another of those comes,
-or one changes, the user is asked anew; other edits of the file change nothing.
+Trust holds for one file, by its real path, and for the values of its settings that need trust. If another such setting
+is added, or one changes, the user is asked again; other edits of the file change nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def user_settings_folder(environment: Mapping[str, str]) -> Path:
 
 
 class TrustedFiles:
-    """The file of what the user trusts.
+    """The file that records trusted configurations.
 
     Args:
         environment: the environment variables, which name the user's folders.
@@ -71,7 +71,7 @@ class TrustedFiles:
         self._write(self._read() | {_place(file): _digest(needing)})
 
     def remove(self, file: ConfigFile) -> bool:
-        """Trust a configuration no more; tell whether it was trusted.
+        """Withdraw trust in a configuration; return whether it was trusted.
 
         Raises:
             UserInputError: the file cannot be read or written.

@@ -51,7 +51,7 @@ def in_parts(rows: Sequence[Row], most: int | None) -> Iterator[Sequence[Row]]:
 
 
 def schema_metadata(schema: pa.Schema, string_type: StringType) -> dict[str, str]:
-    """Give what a Parquet file tells Arrow readers of its columns: texts of another type, of the same stored bytes."""
+    """Return the Arrow types of columns that Parquet stores as another type with the same bytes, as file metadata."""
     described = _with_type(schema, string_type).serialize().to_pybytes()
     return {"ARROW:schema": base64.b64encode(described).decode()}
 

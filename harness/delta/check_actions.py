@@ -55,7 +55,7 @@ _LATER_MS = 60_000
 
 
 def action_faults(actions: Sequence[Action], known: Iterable[Action], *, maps_columns: bool) -> Iterator[str]:
-    """Say what a commit's actions lack, or say in another form than Delta's protocol has.
+    """List fields that a commit's actions lack, or that differ from the form in Delta's protocol.
 
     Args:
         actions: of the commit.
@@ -76,7 +76,7 @@ def action_faults(actions: Sequence[Action], known: Iterable[Action], *, maps_co
 
 
 def require_types(actions: Sequence[Action]) -> None:
-    """Refuse a commit in which a value of a field is of another type than Delta's protocol has: nobody can read it.
+    """Refuse a commit in which a field's value has another type than in Delta's protocol: no reader can read it.
 
     Raises:
         ValueError: with the first such field.
@@ -150,7 +150,7 @@ def _repeated(actions: Sequence[Action]) -> Iterator[str]:
 
 
 def _file_faults(actions: Sequence[Action], known: Sequence[Action]) -> Iterator[str]:
-    """Judge what actions say of files, if all have the fields that they need."""
+    """Check the actions' descriptions of files, if all have the fields that they need."""
     live, times = {key_of(file): file for file in known}, {file["path"]: file["modificationTime"] for file in known}
     committed = next((action["commitInfo"].get("timestamp") for action in actions if "commitInfo" in action), None)
     ended = {action["remove"]["path"] for action in actions if "remove" in action}

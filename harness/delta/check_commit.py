@@ -1,4 +1,4 @@
-"""What a commit must say by the settings: metrics or none, the user's text, the transaction; and of removed files."""
+"""A commit's required contents by the settings: metrics or none, the user's text, the transaction; removed files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
 
 
 def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Say what a commit should say, or leave out, under some settings: the rule and a text for a person.
+    """List entries that a commit lacks, or should leave out, under some settings: the rule and a text for a person.
 
     Args:
         actions: of the commit.
@@ -46,12 +46,13 @@ def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str])
 def removed_file_faults(
     actions: Sequence[Mapping[str, Any]], known: Iterable[Mapping[str, Any]], types: Mapping[str, DataType]
 ) -> Iterator[tuple[str, str]]:
-    """Say which removed files a commit describes otherwise than the log did: the rule and a text for a person.
+    """List removed files that a commit describes otherwise than the log did: the rule and a text for a person.
 
     Args:
         actions: of the commit.
         known: the ``add`` actions of the files that the table had before it.
-        types: of the partition columns, by the names that the log has for them. Their values may be spelled otherwise.
+        types: of the partition columns, by the names that the log has for them. The notation of their values may
+            differ.
     """
     added = {file["path"]: file for file in known}
     for said in (action["remove"] for action in actions if "remove" in action):
@@ -63,7 +64,7 @@ def removed_file_faults(
 
 
 def _described(file: Mapping[str, Any], types: Mapping[str, DataType]) -> dict[str, str]:
-    """Tell what an action says of its file, if it says it, in one spelling; as text, because NaN equals nothing.
+    """Return an action's description of its file in one notation; as text, because NaN equals nothing.
 
     A partition column that is left out is NULL: Delta Lake's log leaves NULL values out of a ``remove``.
     """

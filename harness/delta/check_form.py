@@ -53,13 +53,13 @@ def form_faults(
     has_changes: bool = False,
     may_have_changes: bool = False,
 ) -> Iterator[str]:
-    """Say in which way a new file is not as Delta's protocol stores the rows of a table.
+    """List differences of a new file from the form in which Delta's protocol stores the rows of a table.
 
-    A column that the file lacks is NULL in all its rows, and columns may stand in any order, so neither is a fault.
+    A column that the file lacks is NULL in all its rows, and columns may be in any order, so neither is a fault.
 
     Args:
         columns: of the file.
-        schema_json: the columns of the table as the log spells them.
+        schema_json: the columns of the table in the log's notation.
         without: columns that the file must not have, by the names that files have for them.
         maps_columns: whether files have physical names and ids for columns (R-709).
         ids_of_rows: names of the columns that hold ids and versions of rows (R-725).
@@ -139,7 +139,7 @@ def _struct_faults(found: Element, spelled: Spelled, *, maps_columns: bool, path
 
 
 def _is_stored_as(found: Element, word: str) -> bool:
-    """Return whether a type that is no struct, list or map is stored in one of its forms."""
+    """Return whether a type other than a struct, list or map is stored in an allowed form."""
     if word == _VOID:
         return False  # such columns are in no file
     if word == _VARIANT:
@@ -160,7 +160,7 @@ def _digits(found: Element) -> int:
 
 
 def _members(found: Element, annotation: str, names: tuple[str, ...]) -> tuple[Element, ...] | None:
-    """Return what is inside of a list or a map, if it has the standard's three levels and names."""
+    """Return the members of a list or a map, if it has the standard's three levels and names."""
     middle = found.children[0] if len(found.children) == 1 else None
     if found.annotation != annotation or middle is None or middle.repetition != "REPEATED" or middle.physical:
         return None

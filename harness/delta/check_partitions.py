@@ -1,4 +1,4 @@
-"""Partition values as a commit spells them, and the folders of its files (R-718)."""
+"""Partition values in a commit's notation, and the folders of its files (R-718)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._=-]")
 def partition_faults(
     actions: Sequence[Action], known: Iterable[Action], columns: Mapping[str, DataType], *, time_zone: str
 ) -> Iterator[str]:
-    """Say which partition values a commit lacks or spells otherwise than Delta, and which files lie in wrong folders.
+    """List partition values that a commit lacks or writes otherwise than Delta, and files that lie in wrong folders.
 
     Args:
         actions: of the commit.
@@ -85,7 +85,7 @@ def _is_value(text: str, data_type: DataType) -> bool:
 def _folder_faults(
     what: str, path: str, values: Mapping[str, str | None], columns: Mapping[str, DataType], time_zone: str
 ) -> Iterator[str]:
-    """A folder need not name a value, but those that do in Hive's style, as Delta's, name that of the log."""
+    """A folder need not name a value, but those that do in Hive's style, as Delta's, must name the log's value."""
     simplified = {_NOT_PLAIN.sub("_", escape(name)): name for name in columns}
     for folder in unquote(path).split("/")[:-1]:
         escaped, equals, said = folder.partition("=")

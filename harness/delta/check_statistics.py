@@ -1,4 +1,4 @@
-"""What a data file's entry in the log says, held against the rows that the file has (P-11).
+"""A data file's entry in the log compared with the rows of the file (P-11).
 
 Readers skip files by these statistics, so a wrong bound loses rows in some later query, not in the merge that wrote it.
 A bound may be loose, or missing; it must never be wrong. A new file also has the statistics that the table's properties
@@ -31,11 +31,11 @@ _FLOATS = (types.FLOAT, types.DOUBLE)
 _LONG, _KEPT = 32, 8
 """From so many bytes on, writers may cut a text, but not before so many characters."""
 _NUM_INDEXED = "32"
-"""So many columns and fields have statistics if the table does not say how many."""
+"""The number of columns and fields with statistics if the table does not set it."""
 
 
 def file_faults(file: LiveFile, *, schema: Schema, partition_by: Sequence[str]) -> Iterator[str]:
-    """Tell what is wrong in the statistics of a file; nothing if it has none.
+    """List the faults of a file's statistics; none if it has no statistics.
 
     Args:
         file: its entry in the log, and its rows.
@@ -73,7 +73,7 @@ def _column(column: Field, values: list[Value], statistics: dict[str, Any], *, p
     present = [value for value in values if value is not None]
     num_nulls = _at(statistics.get("nullCount"), path)
     if statistics.get("tightBounds") is False:
-        # R-463: then only two numbers say something, that no value is NULL and that all are
+        # R-463: then only two numbers mean something: no value is NULL, and all values are
         if num_nulls == 0 and len(present) < len(values):
             yield f"nullCount 0 of {name}, but {len(values) - len(present)} values are NULL"
         if num_nulls == statistics.get("numRecords") and present:
@@ -92,10 +92,10 @@ def _column(column: Field, values: list[Value], statistics: dict[str, Any], *, p
 def lacking_statistics(
     file: LiveFile, *, schema: Schema, partition_by: Sequence[str], properties: Mapping[str, str]
 ) -> Iterator[str]:
-    """Tell what is missing in the statistics of a new file, and which bounds are no values of it (R-722).
+    """List statistics that a new file lacks, and bounds that are no values of it (R-722).
 
     Args:
-        file: its entry in the log, and its rows; without a deletion vector all that it holds.
+        file: its entry in the log, and its rows; without a deletion vector all its rows.
         schema: columns of the rows.
         partition_by: columns that the statistics leave out.
         properties: of the table.
@@ -121,13 +121,13 @@ def lacking_statistics(
                 if path[0] not in partition_by and has_order(data_type) and not isinstance(data_type, DecimalType):
                     yield from _loose(path, data_type, values, statistics)
     except (ValueError, ArithmeticError, TypeError, AttributeError):
-        return  # ``file_faults`` says that they cannot be read
+        return  # ``file_faults`` reports that they cannot be read
 
 
 def _num_indexed(properties: Mapping[str, str]) -> int | None:
-    """Tell how many columns and fields have statistics, from the first one on; None for all of them.
+    """Return how many columns and fields have statistics, from the first one on; None for all of them.
 
-    A list of columns asks for others, and for none of those in particular.
+    A list of columns asks for others, and requires no particular one of the first columns.
     """
     if "delta.dataSkippingStatsColumns" in properties:
         return 0

@@ -39,7 +39,7 @@ _HYBRID_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legac
 def table_faults(
     path: Path, state: TableState, *, before: TableFiles, conf: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Say what is wrong with a table's log and files after a merge: the rule and a text for a person.
+    """List the faults of a table's log and files after a merge: the rule and a text for a person.
 
     Args:
         path: the table.

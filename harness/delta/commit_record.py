@@ -1,4 +1,4 @@
-"""Read from a table's log what a merge committed, and what the log says of the table before and after it."""
+"""Read a merge's commit from a table's log, and the table's definition in the log before and after it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _FILE_ACTIONS = frozenset({"add", "remove", "cdc"})
 
-# What a version stood for before features had names: feature -> the first version that has it.
+# The features that a version implied before features had names: feature -> the first version that has it.
 _READER_VERSIONS = {"columnMapping": 2}
 _WRITER_VERSIONS = {
     "appendOnly": 2,
@@ -54,7 +54,7 @@ _NAMED_READER, _NAMED_WRITER = 3, 7
 
 
 def commit_record(path: Path, *, since: int) -> CommitRecord:
-    """Read what the log says of the commits after a version, up to that of the merge.
+    """Read the log's commits after a version, up to the merge's.
 
     Args:
         path: the table; its log starts at version 0 and has no checkpoint.
@@ -116,7 +116,7 @@ def _tracked_file(said: Action, *, num_rows: int) -> TrackedFile:
 
 
 def _tracked_rows(path: Path, file: LiveFile, stored: Sequence[Stored]) -> Iterator[TrackedRow]:
-    """Give each live row its id: what the file holds, else by its position (R-705)."""
+    """Give each live row its id: the stored one, else by its position in the file (R-705)."""
     base, version = file.add.get(BASE), file.add.get(VERSION)
     deleted = deleted_rows(path, file.add.get("deletionVector"))
     live = [place for place in range(len(stored)) if place not in deleted]
@@ -128,14 +128,14 @@ def _tracked_rows(path: Path, file: LiveFile, stored: Sequence[Stored]) -> Itera
 
 
 def size_faults(path: Path, version: int) -> tuple[str, ...]:
-    """Tell which files that a commit wrote are of another size than the commit says."""
+    """List files that a commit wrote whose size differs from the commit's entry."""
     written = [action.get("add") or action.get("cdc") for action in read_actions(path, version)]
     sizes = ((file["path"], file["size"], _size(path, file)) for file in written if file is not None)
     return tuple(f"size {said} of {name}, but the file has {size} bytes" for name, said, size in sizes if said != size)
 
 
 def table_definition(metadata: Action, protocol: Action) -> dict[str, str]:
-    """List what a table's log says of the table, besides the names and types of its columns.
+    """List the table's definition in its log, besides the names and types of its columns.
 
     Features that an old version of the protocol implies are named, so that an upgrade that keeps them keeps the entry.
     """

@@ -1,9 +1,9 @@
 """Statistics of a data file as Delta's log keeps them: numRecords, minValues, maxValues, nullCount.
 
-A bound may be loose, or missing, but never wrong: readers skip files by it. The forms are those of Delta's own writer:
-texts are cut at 32 characters, timestamps at milliseconds (R-804), a FLOAT has the digits that tell it from other
-FLOATs, and there are no bounds for BOOLEAN, BINARY, ARRAY and MAP. A column that holds NaN or an infinity gets no
-bounds, because JSON has no such numbers (R-801).
+A bound may be loose, or missing, but never wrong: readers skip files by it. The forms are the same as in Delta's own
+writer: texts are cut at 32 characters, timestamps at milliseconds (R-804), a FLOAT has the digits that distinguish it
+from other FLOATs, and there are no bounds for BOOLEAN, BINARY, ARRAY and MAP. A column that holds NaN or an infinity
+gets no bounds, because JSON has no such numbers (R-801).
 """
 
 from __future__ import annotations

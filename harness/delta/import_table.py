@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Row
     from mergecheck.model.types.data_types import Schema
 
-# Features of the protocol that say nothing about what a merge does, or that a copy keeps by its properties or schema.
+# Features of the protocol that do not affect a merge, or that a copy keeps by its properties or schema.
 _KEPT_FEATURES = frozenset(
     {
         "allowColumnDefaults",
@@ -70,12 +70,12 @@ _OF_THIS_LOG = (
     "delta.rowTracking.materialized",
     "delta.setTransactionRetentionDuration",
 )
-_LAST_READER_VERSION, _LAST_WRITER_VERSION = 3, 7  # of the protocol; what a later one asks for is unknown
+_LAST_READER_VERSION, _LAST_WRITER_VERSION = 3, 7  # of the protocol; the requirements of a later one are unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealInput:
-    """What the user points at.
+    """The tables and the statement that the user names.
 
     Attributes:
         target: folder of a Delta table.
@@ -94,7 +94,7 @@ def build_case(given: RealInput) -> Case:
     """Read both tables into a case.
 
     Raises:
-        UserInputError: if a table cannot be read, or uses what a copy would lose.
+        UserInputError: if a table cannot be read, or uses a feature that a copy would lose.
     """
     table = open_table(given.target, option="--target", version=given.version)
     _refuse_features(table, given.target)
@@ -148,7 +148,7 @@ def open_table(path: Path, *, option: str, version: int | None = None) -> DeltaT
 
 
 def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, ...], ...]]:
-    """Read the schema, with all that it says of its columns, and the live rows, file by file."""
+    """Read the schema, with all metadata of its columns, and the live rows, file by file."""
     _refuse_files_elsewhere(table, f"--target {path}")
     try:
         schema = schema_from_json(table.schema().to_json())
@@ -170,7 +170,7 @@ def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, .
 
 
 def _properties_of_a_copy(properties: Mapping[str, str], where: str) -> dict[str, str]:
-    """Leave out what the table's own log is about, and what Delta Lake does not read."""
+    """Leave out properties about the table's own log, and those that Delta Lake does not read."""
     kept = {
         name: text
         for name, text in properties.items()
@@ -183,7 +183,7 @@ def _properties_of_a_copy(properties: Mapping[str, str], where: str) -> dict[str
 
 
 def _refuse_features(table: DeltaTable, path: Path) -> None:
-    """Refuse what the rows, the properties and the partitioning of a copy would not carry over."""
+    """Refuse features that the rows, the properties and the partitioning of a copy would not carry over."""
     protocol = table.protocol()
     named = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     versions = (

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mergecheck.model.outcome import MergePath
 
 UNREADABLE_TABLE = "MERGECHECK_UNREADABLE_TABLE"
-"""Error class of a merge that committed something nobody can read."""
+"""Error class of a merge that committed an unreadable table."""
 
 
 def observe(
@@ -53,12 +53,12 @@ def observe(
     before: TableFiles,
     result_row: Mapping[str, int] | None = None,
 ) -> TableOutcome | Rejection:
-    """Report what the table says after a merge that claims success, or that it cannot be read.
+    """Read the table after a merge that claims success, or report that it cannot be read.
 
     Args:
         path: the table.
-        metrics: what the command itself reports; used only if the history has no metrics, because nothing was
-            committed (R-502) or history metrics are off (R-501).
+        metrics: the command's own metrics; used only if the history has no metrics, because nothing was committed
+            (R-502) or history metrics are off (R-501).
         taken: the execution path, which leaves no trace in the table.
         conf: the settings of the case.
         before: the table's files before the merge.
@@ -84,7 +84,7 @@ def _read_outcome(
 ) -> TableOutcome:
     newest, since = read_table(path), before.version
     version = merge_version(path, since=since)
-    # the rows are those that readers see now; all else is said by the commit of the merge
+    # the rows are those that readers see now; all else comes from the commit of the merge
     state = newest if newest.version == version else table_at(path, version)
     committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
@@ -115,7 +115,7 @@ def _read_outcome(
 
 
 def faults_of_files(path: Path, state: TableState, written: Iterable[LiveFile]) -> tuple[str, ...]:
-    """Tell what the newest commit says of the files that it wrote, and the files deny: sizes and statistics.
+    """List entries in which the newest commit contradicts the files that it wrote: sizes and statistics.
 
     Args:
         path: the table.

@@ -31,11 +31,12 @@ _COLUMNS = "name, type, type_length, repetition_type, num_children, converted_ty
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """A column, or what is inside of one.
+    """A column, or an element inside of one.
 
     Attributes:
         physical: the type of its values in the file, such as ``INT32``; empty for a group.
-        annotation: what they mean, such as ``DECIMAL(10, 2)`` or ``TIMESTAMP(MICROS, UTC)``; empty if nothing says it.
+        annotation: their meaning, such as ``DECIMAL(10, 2)`` or ``TIMESTAMP(MICROS, UTC)``; empty if there is no
+            annotation.
         repetition: ``REQUIRED``, ``OPTIONAL`` or ``REPEATED``.
         length: bytes of a value, of type ``FIXED_LEN_BYTE_ARRAY`` only.
     """

@@ -1,4 +1,4 @@
-"""Read back what a merge left behind: the table's rows, its version, and what its log says."""
+"""Read a table after a merge: its rows, its version, and its log."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ class TableState:
     """A table at its newest version.
 
     Attributes:
-        members_not_null: paths of arrays and maps whose elements or values are NOT NULL, which ``schema`` cannot say.
-        schema_json: the columns as the log spells them.
+        members_not_null: paths of arrays and maps whose elements or values are NOT NULL, which ``schema`` cannot
+            express.
+        schema_json: the columns in the log's notation.
     """
 
     version: int
@@ -145,7 +146,7 @@ def newest_version(path: Path) -> int:
 def merge_version(path: Path, *, since: int) -> int:
     """Return the version that a merge made, or ``since`` if it made none.
 
-    What comes behind it is auto compaction, a commit of Delta Lake's own. Any other commit behind it counts as the
+    A commit after it is auto compaction, a commit of Delta Lake's own. Any other commit after it counts as the
     merge's, which makes one only.
 
     Args:

@@ -31,9 +31,9 @@ def other_readers_faults(
     partition_by: tuple[str, ...],
     database: duckdb.DuckDBPyConnection,
 ) -> Iterator[str]:
-    """Say in which row of a file DuckDB sees something else than Arrow, if it reads the file.
+    """List the rows of a file for which DuckDB's values differ from Arrow's, if DuckDB reads the file.
 
-    Partition columns that the file has, as those of Delta Lake do, must have the values of the log.
+    Partition columns in the file, as in Delta Lake's files, must have the values of the log.
 
     Args:
         path: the table.

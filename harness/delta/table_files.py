@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _LOG = "_delta_log/"
 _CHANGES = "_change_data/"
 _REWRITTEN = re.compile(rf"{_LOG}(_last_checkpoint|\._last_checkpoint\.crc)|_symlink_format_manifest/.*")
-"""What a writer may overwrite: the name of the newest checkpoint, with Hadoop's checksum of it, and manifests."""
+"""Files that a writer may overwrite: the name of the newest checkpoint, with Hadoop's checksum of it, and manifests."""
 _BESIDE_COMMITS = re.compile(r"\d{20}(\.crc|\.checkpoint[.0-9a-f-]*\.(parquet|json)|\.\d{20}\.compacted\.json)")
-"""What a log's folder may have beside commits: checkpoints, checksums and compacted commits."""
+"""Files that a log's folder may have besides commits: checkpoints, checksums and compacted commits."""
 _VECTOR = re.compile(r"deletion_vector_[0-9a-f-]+\.bin")
 
 
@@ -48,7 +48,7 @@ def files_of(path: Path) -> TableFiles:
 
 
 def changed_files(path: Path, before: TableFiles) -> Iterator[str]:
-    """Say which files that were there are others now, or gone."""
+    """List files that existed before and now have other content, or are gone."""
     now = files_of(path).digests
     for name, digest in sorted(before.digests.items()):
         if name not in now:
@@ -58,7 +58,7 @@ def changed_files(path: Path, before: TableFiles) -> Iterator[str]:
 
 
 def leftovers(path: Path, before: TableFiles) -> Iterator[str]:
-    """Say which new files no commit of the merge names; readers do not look at hidden ones.
+    """List new files that no commit of the merge names; readers do not look at hidden ones.
 
     Delta Lake 4.4 writes vectors that it then does not need, and data files without a row; those are left out.
     """

@@ -58,7 +58,7 @@ _COMMENT = "what the case says of"
 
 
 class UnwritableTableError(ValueError):
-    """The case asks for a table that this module cannot write; the message says why."""
+    """The case asks for a table that this module cannot write; the message gives the reason."""
 
 
 def write_target(target: Target, path: Path, *, described: bool = True) -> None:
@@ -66,7 +66,7 @@ def write_target(target: Target, path: Path, *, described: bool = True) -> None:
 
     The rows lie in the files that ``model.layout.physical_files`` gives, as ``target.layout`` says. NOT NULL,
     defaults and generation expressions are in the schema, CHECK constraints in the properties; nothing here
-    enforces them, so a target may hold what a merge may not write. A table without columns is a log without files.
+    enforces them, so a target may hold rows that a merge may not write. A table without columns is a log without files.
 
     Args:
         target: the table before the merge.
@@ -178,12 +178,12 @@ def _write_files(target: Target, path: Path, schema_json: str) -> Iterator[dict[
 
 
 def _with_deleted_copies(rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Put a copy of the last row before the first one, and one of each row behind it."""
+    """Put a copy of the last row before the first one, and a copy of each row after it."""
     return (rows[-1], *(copy for row in rows for copy in (row, row)))
 
 
 def _with_stored_names(target: Target, schema_json: str) -> Target:
-    """Call the columns what the table's files call them (R-709)."""
+    """Rename the columns to their names in the table's files (R-709)."""
     if not maps_columns(target.properties):
         return target
     schema, stored, layout = target.schema, stored_schema(target.schema, schema_json), target.layout

@@ -1,6 +1,6 @@
 """The folder in which an engine given as ``package.module:Class`` is looked up: the working folder.
 
-Whoever names such an engine on the command line runs code of that folder. Nothing else of it is imported: the folder
+A user who names such an engine on the command line runs code of that folder. Nothing else of it is imported: the folder
 is the last one that is searched, in this process and in those that need the engine.
 """
 

@@ -1,7 +1,7 @@
 """Ctrl+C raises KeyboardInterrupt, even if a library turns it into an error of its own.
 
 DuckDB ends an interrupted query with a RuntimeError, and py4j may end an interrupted call with a Py4JError. An adapter
-may report either as its engine's failure; none of them says anything about a merge.
+may report either as its engine's failure; neither is evidence about a merge.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Writing and removing files, in a folder that may be a stranger's clone.
 
-Whoever made the clone can have put a symbolic link at any place where mergecheck writes. So in the project, which is
-the repository around the working folder or that folder alone, paths are walked one folder at a time, and no system
-call follows a link. Links that stay in the project and lead to nothing hidden are resolved here; under ``.mergecheck``,
-where files go that nobody named, there are none at all. A path that leads out of the project by its own text is the
-user's matter, and is used as the system uses it.
+The author of the clone can have put a symbolic link at any place where mergecheck writes. So in the project, which is
+the repository around the working folder or that folder alone, paths are walked one folder at a time, and no system call
+follows a link. Links that stay in the project and lead to nothing hidden are resolved here; under ``.mergecheck``, the
+place of files that the user did not name, there are none at all. A path that leads out of the project by its own text
+is the user's matter, and is used as the system uses it.
 
 A file is never opened for overwriting: a new one takes its place, so that a reader sees a whole file, and neither a
 hard link nor a link swapped in meanwhile leads anywhere.
@@ -31,7 +31,7 @@ _REPOSITORY_MARKS = (".git", ".hg", ".jj")
 _MOST_LINKS = 40
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC  # O_PATH: it need not be readable
 _NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# without O_NONBLOCK, opening a pipe that nobody reads never ends
+# without O_NONBLOCK, opening a pipe without a reader never ends
 _SPECIAL_FLAGS = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 
@@ -163,10 +163,10 @@ class _Place:
 
     Attributes:
         folder: descriptor of the folder.
-        name: of the file in it; a whole path, of which nothing is known, if the system follows it.
-        permissions: of the file that is there.
+        name: of the file in it; an unchecked whole path, if the system follows it.
+        permissions: of the existing file.
         is_special: whether the name is a pipe, a device or a descriptor: it is written to, not replaced.
-        is_appended: whether what is there stays: others write to the descriptor as well.
+        is_appended: whether existing content stays: others write to the descriptor as well.
     """
 
     folder: int
@@ -242,7 +242,7 @@ def _place(path: Path, *, parents: bool = False, follow: bool = True) -> Iterato
 
 
 def _inside(path: Path, root: Path) -> Path | None:
-    """Return what is left of a path below the project, by whatever name the path calls it; None if it is elsewhere."""
+    """Return the rest of a path below the project, by whichever name the path uses for it; None if it is elsewhere."""
     known = root.stat()
     for folder in reversed(path.parents):
         with contextlib.suppress(OSError):

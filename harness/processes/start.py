@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SAFE_PATH: Mapping[str, str] = {"PYTHONSAFEPATH": "mergecheck"}
 """Environment of a Python that does not import from the folder in which it starts. Any text switches it on; this one
-says who did."""
+names the writer.
+"""
 _starting = threading.Lock()  # the environment belongs to all threads
 
 
@@ -32,12 +33,12 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True  # it lives and belongs to somebody else
+        return True  # it lives and belongs to another user
     return True
 
 
 def half_of_memory() -> int:
-    """Tell half of this machine's memory, in bytes."""
+    """Return half of this machine's memory, in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
@@ -65,7 +66,7 @@ def environment_with(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def forget_safe_path() -> None:
-    """In a process that ``environment_with(SAFE_PATH)`` started: what an engine starts is the engine's own matter."""
+    """Undo ``environment_with(SAFE_PATH)`` in a process started with it: the engine's processes are its own matter."""
     for name, value in SAFE_PATH.items():
         if os.environ.get(name) == value:
             del os.environ[name]

@@ -2,7 +2,7 @@
 
 Creating and deleting small files on a disk takes a tenth of a case's time on the engines without a JVM.
 
-The name of a directory says whose it is, so that a later run can clear what a killed process has left.
+The name of a directory identifies its owner, so that a later run can remove the leftovers of a killed process.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def scratch_path() -> Path:
 
 
 def spill_path() -> Path:
-    """Choose a path at which a DuckDB can make the folder for what it cannot keep in memory.
+    """Choose a path at which a DuckDB can make the folder for data that it cannot keep in memory.
 
     By default that folder is ``.tmp`` in the working folder, where a stranger may have left links.
     """
@@ -76,7 +76,7 @@ def owned_prefix() -> str:
 
 
 def temporary_files_option(folder: Path) -> str:
-    """Return the JVM's option for its temporary files: libraries, sockets, and what it leaves if it is killed.
+    """Return the JVM's option for its temporary files: libraries, sockets, and its leftovers if it is killed.
 
     Args:
         folder: where they go. If the path is too long for Spark's sockets, the option is empty.
@@ -92,7 +92,7 @@ def clear_leftovers(folders: Iterable[Path] | None = None) -> tuple[Path, ...]:
         folders: where to look; None for the file system in memory and the directory for temporary files.
 
     Returns:
-        What is gone now.
+        The removed directories.
     """
     places = (MEMORY, Path(tempfile.gettempdir())) if folders is None else folders
     found = [path for folder in places if folder.is_dir() for path in folder.glob("mergecheck-*") if _is_left(path)]

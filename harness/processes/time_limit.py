@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SECONDS = 600.0
 GRACE_SECONDS = 10.0
-"""What an interrupted engine gets before the next means is taken."""
+"""The time for an interrupted engine before the next means is used."""
 _REPEAT_SECONDS = 1.0
 _STDERR = 2
 _AT_ONCE = 0.001
@@ -35,7 +35,7 @@ class EngineLateError(EngineDownError):
 
 
 class OutOfTime(BaseException):
-    """Breaks off what the main thread is doing; no Exception, because an adapter may catch those."""
+    """Interrupts the main thread's work; no Exception, because an adapter may catch those."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +45,8 @@ class TimeLimit:
     Attributes:
         seconds: until the engine is interrupted.
         grace_seconds: until the next means, if that is no help.
-        told: file descriptor for the stacks of a process that has to be ended.
-        late: what the engine did not do in time, for the message.
+        told: file descriptor for the stacks of a process that must be killed.
+        late: the step that the engine did not finish in time, for the message.
     """
 
     seconds: float = DEFAULT_SECONDS
@@ -109,7 +109,7 @@ DEFAULT_LIMIT = TimeLimit()
 def _called_after(seconds: float, call: Callable[[], None]) -> Iterator[None]:
     """Call a function in another thread after a time, and again every second until the end of the block.
 
-    What an engine is interrupted in may only be the way to what takes long.
+    One call may not be enough: it may interrupt the engine just before the step that takes long.
     """
     ended = threading.Event()
 
@@ -125,7 +125,7 @@ def _called_after(seconds: float, call: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         ended.set()
-        thread.join()  # what it still interrupts must not be the next case
+        thread.join()  # it must not interrupt the next case
 
 
 def _can_be_signalled() -> bool:
@@ -138,7 +138,7 @@ def raising_after(seconds: float, error: type[BaseException]) -> Iterator[None]:
 
     Args:
         seconds: the limit.
-        error: what is raised.
+        error: the error to raise.
     """
 
     def break_off(_number: int, _frame: FrameType | None) -> None:

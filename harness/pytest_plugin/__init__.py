@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options: those of ``mergecheck fuzz`` by the same names, and the cases that become tests."""
+    """Add the options: the same as in ``mergecheck fuzz``, and the cases that become tests."""
     group = parser.getgroup("mergecheck", "mergecheck: MERGE INTO against the reference")
     add_options(group)
     group.addoption(
@@ -69,7 +69,7 @@ def pytest_configure_node(node: Any) -> None:  # noqa: ANN401 - a class of pytes
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say engine and seed where this plugin has something to do."""
+    """Show engine and seed if this plugin has something to do."""
     if not config.stash[SETTINGS].is_in_use:
         return None
     title = config.stash[SETTINGS].title
@@ -87,7 +87,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print what the random cases covered, also where everything passed, and which known deviations are due."""
+    """Print the coverage of the random cases, also if everything passed, and the known deviations that are due."""
     for text in config.stash[NOTICES]:
         terminalreporter.write_line(f"mergecheck: {text}")
     for reports in terminalreporter.stats.values():

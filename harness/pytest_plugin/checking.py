@@ -95,15 +95,15 @@ def check_case(case: Case, path: Path, config: pytest.Config, *, origin: Origin 
     """Check a case as a test does.
 
     Args:
-        case: what to check.
+        case: the case.
         path: its file.
         config: the session.
-        origin: where the case comes from. A finding passes only if all in which it differed is compared again.
+        origin: where the case comes from. A finding passes only if every differing observable is compared again.
 
     Raises:
         CaseFailedError: the engine differs.
         EngineDownError: the engine failed.
-        pytest.skip.Exception: the engine or the reference does not support the case, or what the finding is about was
+        pytest.skip.Exception: the engine or the reference does not support the case, or the finding's difference was
             not compared.
         pytest.xfail.Exception: the difference is a known deviation.
     """

@@ -32,7 +32,7 @@ class Collector(pytest.Collector):
     """The root of this plugin's items."""
 
     def collect(self) -> list[pytest.Item]:
-        """Make an item of every case, and one of the random cases."""
+        """Make an item of every case, and one for the random cases."""
         items: list[pytest.Item] = []
         names: dict[str, int] = {}
         for saved in _saved_cases(self.config):
@@ -55,7 +55,7 @@ class _Item(pytest.Item):
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,  # noqa: ANN401 - pytest's own choice of words, not public
     ) -> str | TerminalRepr:
-        """Show the failure report of a mismatch, or what is wrong with an option; anything else as pytest does."""
+        """Show the failure report of a mismatch, or the fault of an option; anything else as pytest does."""
         if isinstance(excinfo.value, CaseFailedError | UserInputError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style=style)

@@ -43,7 +43,7 @@ class Comparison:
         return min(self.baseline.num_cases, self.now.num_cases) >= MIN_CASES
 
     def line(self) -> str:
-        """Say what both runs came to."""
+        """Return the figures of both runs in one line."""
         before, now = self.baseline, self.now
         told = (
             f"baseline {before.name}: {before.cases_a_second:.1f} cases a second without shrinking, now "
@@ -52,7 +52,7 @@ class Comparison:
         return told if self.is_judged else f"{told}; too few cases to tell which is better (under {MIN_CASES})"
 
     def worse(self) -> tuple[str, ...]:
-        """Say in what the run is much worse, a sentence each; nothing if it is not, or if there are too few cases."""
+        """List the figures in which the run is much worse, a sentence each; empty if none is, or with too few cases."""
         if not self.is_judged:
             return ()
         found = []
@@ -86,7 +86,7 @@ class Comparison:
 
 
 def read_baseline(path: Path, *, engine: str) -> RunFigures:
-    """Read the run that another one of an engine is compared with.
+    """Read the run with which another run of an engine is compared.
 
     Raises:
         UserInputError: the file cannot be read, is no result of ``fuzz --json``, or is of another engine.

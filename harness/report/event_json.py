@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def event_json(event: events.Event) -> dict[str, Any]:
-    """Write an event; ``event`` in it says which, in the words of docs/commands.md."""
+    """Return an event as JSON; ``event`` names its kind, by the names in docs/commands.md."""
     match event:
         case events.RunStarted():
             limits = {"max_cases": event.max_cases, "max_seconds": event.max_seconds}

@@ -30,14 +30,14 @@ class LogFiles:
 
     @contextmanager
     def open(self, name: str, *, prefix: str = "--") -> Iterator[Listener]:
-        """Open them for a run, and give what takes its events.
+        """Open the logs for a run, and yield the receiver of its events.
 
         Args:
-            name: what runs.
+            name: the verb that runs.
             prefix: the beginning of the names of options, for messages.
 
         Raises:
-            UserInputError: one of them cannot be written.
+            UserInputError: a log cannot be written.
         """
         observed = Observations(name=name, run_start=time.time())
         with (
@@ -55,8 +55,8 @@ def _event_log(
 
     Args:
         path: the file, or None for no log.
-        documents_of: what an event adds to it.
-        option: what names the file, for messages.
+        documents_of: returns the documents that an event adds to it.
+        option: the option that names the file, for messages.
 
     Raises:
         UserInputError: if the file cannot be written.
@@ -82,7 +82,7 @@ def _event_log(
 
 @contextmanager
 def _reported(path: Path, option: str) -> Iterator[None]:
-    """Say of an error of the file which option names it."""
+    """Add the name of the option to an error of the file."""
     try:
         yield
     except OSError as error:

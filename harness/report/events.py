@@ -1,4 +1,4 @@
-"""Everything that a run says, as values: progress lines, reports and JSON only consume these."""
+"""The events of a run, as values: progress lines, reports and JSON only consume these."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class CaseSetAside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded:
-    """The budget is spent, or the run was stopped; ``summary.stop`` tells why."""
+    """The budget is spent, or the run was stopped; ``summary.stop`` has the reason."""
 
     summary: Summary
 

@@ -32,7 +32,7 @@ def explain_lines(report: CaseReport, *, readings: Sequence[str] = (), own: OwnT
 
     Args:
         report: the check of the case.
-        readings: what the engine's result implies.
+        readings: hypotheses that the engine's result implies.
         own: the user's tables, if the case was made of them.
     """
     case = report.case
@@ -63,7 +63,7 @@ def explain_lines(report: CaseReport, *, readings: Sequence[str] = (), own: OwnT
 
 
 def _not_checked(report: CaseReport, check: Check) -> list[str]:
-    """Say why a check was not made; of the metrics, which ones."""
+    """Return why a check was not made; for the metrics, which ones."""
     reasons = report.unsupported_reasons
     lines = [printable(reasons[check.value])] if check.value in reasons else []
     if check is Check.METRICS and report.unsupported_metrics:
@@ -96,11 +96,11 @@ def _answer(
 
 
 def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, *, before: Schema) -> list[str]:
-    """Show what an engine or the reference says: rows, changes and metrics, at most ten rows each.
+    """Show the answer of an engine or the reference: rows, changes and metrics, at most ten rows each.
 
     Args:
-        answer: what is shown.
-        before: the schema before the merge; the one after is shown if it differs.
+        answer: the answer.
+        before: the schema before the merge; the schema after it is shown if it differs.
     """
     if answer is None:
         return ["no answer"]

@@ -24,9 +24,9 @@ class RunFigures:
     """One run in numbers.
 
     Attributes:
-        name: the file, or what else tells runs apart.
-        started: date and time in UTC, as ISO 8601; empty if the file does not say it.
-        engine: what ``--engine`` was. engine_version: empty if the file does not say it.
+        name: the file, or another name that distinguishes runs.
+        started: date and time in UTC, as ISO 8601; empty if the file does not have it.
+        engine: the value of ``--engine``. engine_version: empty if the file does not have it.
         num_cases: distinct cases checked.
         num_judged: those that show no known deviation; ``num_verified`` of them agree.
         num_deviating: those that do.
@@ -34,8 +34,8 @@ class RunFigures:
         num_repeated: draws that gave a case of this run again.
         num_findings: different findings.
         num_rules: rules of the specification that were reached.
-        num_pairs: pairs of values of the case space that came together.
-        seconds: of the whole run. phase_seconds: by phase; empty if the file does not say it.
+        num_pairs: pairs of values of the case space that occurred together.
+        seconds: of the whole run. phase_seconds: by phase; empty if the file does not have it.
     """
 
     name: str

@@ -58,7 +58,7 @@ def replay_json(
     reports = [report for report, _, _ in replayed]
     counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
     for report in reports:
-        counts[report.verdict.value] += not report.deviations  # what is known has a number of its own, "deviating"
+        counts[report.verdict.value] += not report.deviations  # known deviations have their own count, "deviating"
     cases = [
         {"id": report.case.id, "verdict": report.verdict.value, "mismatches": mismatches_json(report.mismatches)}
         | _remarks(report)
@@ -113,12 +113,12 @@ def num_by_spark(reports: Sequence[CaseReport]) -> int:
 
 
 def num_partly(reports: Sequence[CaseReport]) -> int:
-    """Count the judged cases with values that nobody can know, of which only the form is judged."""
+    """Count the judged cases with values that cannot be predicted, and of which only the form is judged."""
     return sum(report.is_judged and bool(report.unknown_columns) for report in reports)
 
 
 def checks_not_made(reports: Sequence[CaseReport]) -> Counter[str]:
-    """Count cases by the check that was not made, or not in full, because the engine cannot say."""
+    """Count cases by the check that was not made, or not in full, because the engine lacks the capability."""
     return Counter(check.value for report in reports for check in report.unsupported_checks)
 
 
@@ -171,7 +171,7 @@ def mismatches_json(mismatches: Sequence[Mismatch]) -> list[dict[str, Any]]:
 
 
 def answer_json(answer: Outcome | Prediction | Rejection | Unsupported | None) -> dict[str, Any] | None:
-    """Write what an engine or the reference says of a case; null if it says nothing."""
+    """Return the answer of an engine or the reference to a case; null without an answer."""
     if isinstance(answer, Rejection):
         error: dict[str, Any] = {"class": answer.error_class, "message": answer.message}
         if answer.other_classes:
@@ -194,7 +194,7 @@ def answer_json(answer: Outcome | Prediction | Rejection | Unsupported | None) -
 
 
 def table_json(outcome: TableOutcome) -> dict[str, Any]:
-    """Write what the table's files and log show."""
+    """Return the content of the table's files and log."""
     return {
         "num_records_added": outcome.num_records_added,
         "num_records_removed": outcome.num_records_removed,

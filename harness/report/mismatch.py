@@ -55,7 +55,7 @@ def mismatch_report(
         report: the check of the case.
         finding: if the case came out of a search, how it was found.
         path: the case file to name under "Reproduce"; without one, the place where findings are kept.
-        readings: what the engine's result implies; of a finding, those that it carries.
+        readings: hypotheses that the engine's result implies; of a finding, its saved ones.
     """
     lines = [headline(report), ""]
     lines += _indented(_capped(table_lines(report.case), _TABLE_LINES, "rows or files"))
@@ -73,7 +73,7 @@ def mismatch_report(
 
 
 def reproduce_lines(report: CaseReport, where: str, *, case_id: str | None = None) -> list[str]:
-    """Say how to see a mismatch again: from the command line, in pytest, and as a SQL script.
+    """Return commands that reproduce a mismatch: from the command line, in pytest, and as a SQL script.
 
     Args:
         report: the check of the case.
@@ -92,7 +92,7 @@ def reproduce_lines(report: CaseReport, where: str, *, case_id: str | None = Non
 
 
 def explanation_lines(report: CaseReport, readings: Sequence[str]) -> list[str]:
-    """Tell how the reference comes to its answer, row by row, and what the engine's other result implies."""
+    """Explain how the reference derives its answer, row by row, and the hypotheses that the engine's result implies."""
     told = reading_lines(readings, width=WIDTH - _LABEL_WIDTH - 2)
     is_evaluated = not isinstance(report.reference.answer, Unsupported)
     why = why_lines(report.case, report.reference, width=WIDTH - _LABEL_WIDTH - 2) if is_evaluated else []
@@ -100,7 +100,7 @@ def explanation_lines(report: CaseReport, readings: Sequence[str]) -> list[str]:
 
 
 def _explanation(report: CaseReport, readings: Sequence[str], *, max_lines: int) -> list[str]:
-    """Tell as much of it as there is room for; the reading goes first, the rest is a command away."""
+    """Return as much of the explanation as fits; the hypothesis comes first, the rest is a command away."""
     lines = explanation_lines(report, readings)
     if len(lines) < max_lines:
         return ["", *lines]
@@ -126,7 +126,7 @@ def verdict_word(report: CaseReport) -> str:
 
 
 def headline(report: CaseReport) -> str:
-    """Say the verdict in one line: what differs, on which engine, in which case."""
+    """Return the verdict in one line: the difference, the engine, the case."""
     checks = dict.fromkeys(check_name(m.check) for m in report.mismatches)
     parts = [f"{verdict_word(report)}  {', '.join(checks)}".rstrip()]
     parts += [
@@ -138,7 +138,7 @@ def headline(report: CaseReport) -> str:
 
 
 def _judge(report: CaseReport) -> str:
-    """Name what the engine was held against: the reference, or a relation between its own answers."""
+    """Name the judge of the engine's answer: the reference, or a relation between its own answers."""
     relations = [m.against for m in report.mismatches if m.against not in _OTHER_JUDGES]
     return f"relation {relations[0]}" if relations else "reference duckdb"
 
@@ -177,7 +177,7 @@ def _with_label(lines: Sequence[str], label: str) -> list[str]:
 
 
 def mismatch_texts(mismatch: Mismatch) -> tuple[str, ...]:
-    """Say how an engine differs, and which rule its answer breaks."""
+    """Describe how an engine differs, and which rule its answer breaks."""
     against = " (against the case's expect)" if mismatch.against == "expect" else ""
     lines = tuple(map(with_titles, mismatch.lines or (mismatch.kind,)))
     broken = tuple(f"breaks {titled([number])}" for number in cited(mismatch.kind))

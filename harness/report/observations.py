@@ -38,7 +38,7 @@ class Observations:
     """One run.
 
     Attributes:
-        name: what is tested; Hypothesis gives the name of the test.
+        name: the subject of the test; Hypothesis gives the name of the test.
         run_start: when the run began, in seconds since 1970.
     """
 
@@ -88,7 +88,7 @@ def _reason(report: CaseReport) -> str:
 
 
 def _features(report: CaseReport) -> dict[str, Any]:
-    """Return what a viewer groups and draws by: numbers, and values of closed sets."""
+    """Return the features by which a viewer groups and draws: numbers, and values of closed sets."""
     case, facts = report.case, report.facts
     return {
         "verdict": "deviates" if report.deviations else report.verdict.value,

@@ -22,7 +22,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 def printable(text: str) -> str:
     """Write control characters as escapes, so that a value can neither move the cursor nor break a line.
 
-    The escapes are those of Spark SQL: inside a string they mean the character.
+    The escapes are Spark SQL's: inside a string they mean the character.
     """
     return text if text.isprintable() else "".join(c if c.isprintable() else escape(c) for c in text)
 

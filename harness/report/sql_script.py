@@ -166,7 +166,7 @@ def sql_statements(case: Case) -> list[str]:
 
 
 def _transactions(case: Case) -> list[str]:
-    """Commit what the applications have committed before, without rows, and set the merge's own transaction."""
+    """Repeat the applications' earlier commits, without rows, and set the merge's own transaction."""
     lines = []
     for application, version in case.target.transactions.items():
         lines += [f"SET {_APP_ID} = {_setting(application)}", f"SET {_APP_VERSION} = {version}"]

@@ -1,4 +1,4 @@
-"""A merge of the user's own tables: what a report shows in place of whole tables, and how to see it again."""
+"""A merge of the user's own tables: the report's texts in place of whole tables, and the commands to reproduce it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class OwnTables:
         ]
 
     def reproduce_lines(self, report: CaseReport) -> list[str]:
-        """Say how to check the merge again, and how to keep it as a case."""
+        """Return the commands that check the merge again, and that keep it as a case."""
         if self.saved is not None:
             return reproduce_lines(report, str(self.saved))
         return [f"Reproduce:   {self.command}", "As a case:   the same with --save CASE.json, which holds all rows"]

@@ -1,7 +1,7 @@
 """Batches: many independent pairs of tables in one merge.
 
 Spark's cost is per statement, not per row. A column with the number of the pair is added to both tables and to ON, so
-that one MERGE does to each pair what it would do to it alone. The rows of the pairs are drawn from the case's own:
+that one MERGE treats each pair as it would alone. The rows of the pairs are drawn from the case's own:
 whole target rows, since constraints hold for them, and source rows cell by cell from the values of both tables.
 """
 
@@ -186,7 +186,7 @@ def _source_row(case: Case, source: Source, random: Random) -> Row:
 
 
 def _values(case: Case, source: Source, index: int) -> list[Value]:
-    """Return the values that a source column may hold: its own, and those of its namesake in the target."""
+    """Return the values that a source column may hold: its own, and those in its namesake in the target."""
     column = source.schema.columns[index]
     found = [row[index] for row in source.rows]
     for place, other in enumerate(case.target.schema.columns):

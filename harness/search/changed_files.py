@@ -20,7 +20,7 @@ _GIT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class FocusPath:
-    """Files by a pattern, and what to prefer if one of them was changed.
+    """Files by a pattern, and the features to prefer if any of them was changed.
 
     Attributes:
         pattern: a path from the root of the repository; ``*`` matches any characters, ``/`` included.
@@ -33,12 +33,12 @@ class FocusPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFocus:
-    """What the changed files come to.
+    """The features to prefer because of changed files.
 
     Attributes:
-        base: what they were compared with.
+        base: the commit that they were compared with.
         files: those that a pattern fits.
-        features: what to prefer.
+        features: names of the features to prefer.
     """
 
     base: str
@@ -93,13 +93,13 @@ def changed_focus(base: str, paths: Iterable[str], *, folder: Path) -> ChangedFo
 
 
 def changed_files(base: str, *, folder: Path) -> tuple[str, ...]:
-    """Ask git which files differ from those of a commit, uncommitted changes included, files not yet added excluded.
+    """Ask git which files differ from a commit's, uncommitted changes included, files not yet added excluded.
 
     Returns:
         Paths from the root of the repository.
 
     Raises:
-        UserInputError: git is not there, or does not know.
+        UserInputError: git is missing, or fails.
     """
     # the repository may come from a stranger: its own settings may name programs
     command = (

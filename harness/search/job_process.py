@@ -1,6 +1,6 @@
 """A job in a process of its own: it checks cases one after the other, and starts anew after it was lost.
 
-The pools of the standard library give up all their work if one process is lost, and do not say which case it had.
+The pools of the standard library give up all their work if one process is lost, and do not report which case it had.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.search.stream import Drawn
 
-_SPAWN = multiprocessing.get_context("spawn")  # a fork would share what the parent's threads hold
+_SPAWN = multiprocessing.get_context("spawn")  # a fork would share the locks and files of the parent's threads
 _STOP_SECONDS = 5.0
 _LOST = Reference(answer=Unsupported("the case, because its process was lost"))
 
@@ -37,7 +37,7 @@ class JobProcess:
     """A checker with an engine of its own, in another process. One thread at a time may use it.
 
     Args:
-        checker: its attributes are those of the other checker, except for the engine. Known deviations are looked up
+        checker: the other checker has the same attributes, except for the engine. Known deviations are looked up
             here: their readings are functions that cannot be sent.
         factory: makes the engine there.
     """
@@ -113,7 +113,7 @@ class JobProcess:
 
 
 def _serve(connection: Connection, factory: Callable[[], Engine], options: Mapping[str, Any]) -> None:
-    """Check cases until nobody sends any more, or until the parent is gone, which ends a case under way."""
+    """Check cases until no more are sent, or until the parent is gone, which ends a case under way."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the run, which ends its jobs itself
     end_with_parent()
     forget_safe_path()
@@ -132,7 +132,7 @@ def _serve(connection: Connection, factory: Callable[[], Engine], options: Mappi
         _send(connection, answer)
     if checker is not None:
         checker.engine.close()
-    os._exit(0)  # nothing is left to do, and a library reports at Python's end what it takes for leaks
+    os._exit(0)  # nothing is left to do, and a library reports supposed leaks at Python's end
 
 
 def _send(connection: Connection, answer: CaseReport | Exception) -> None:

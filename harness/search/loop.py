@@ -54,12 +54,12 @@ class Search:
     """One run of random cases against one engine.
 
     Args:
-        checker: checks what is not drawn: a case once more, the singles of a batch, smaller cases.
+        checker: checks cases that are not drawn: a case once more, the singles of a batch, smaller cases.
         cases: the drawn cases.
         budget: when the run ends.
         findings: where findings are kept.
-        listener: told of everything that happens.
-        limits: how much shrinking one finding is worth.
+        listener: receives every event.
+        limits: limits of shrinking one finding.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Search:
         """Check random cases until the budget is spent, an interrupt comes or the engine is lost.
 
         Returns:
-            What was tested. The same seed gives the same cases, whatever the budget.
+            The summary of the run. The same seed gives the same cases, whatever the budget.
         """
         self._started = time.monotonic()
         self._listener(
@@ -116,7 +116,7 @@ class Search:
         return summary
 
     def _run_next(self) -> None:
-        """Draw one case and check it unless it came up before; shrink and keep what it shows."""
+        """Draw one case and check it unless it came up before; shrink and keep a mismatch."""
         if self._is_budget_spent():
             return
         upcoming = self._cases.next(self._counts.space)
@@ -186,7 +186,7 @@ class Search:
         elif report.reason not in self._kept_reasons:
             self._kept_reasons.add(report.reason)
             self._set_aside("harness_bug" if report.is_defect else "engine_error", report, report.reason)
-        if report.is_defect:  # says nothing about the engine
+        if report.is_defect:  # no evidence about the engine
             return
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= MAX_ENGINE_FAILURES:

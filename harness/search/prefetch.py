@@ -58,7 +58,7 @@ def prefetching(
 
     Args:
         draws: the run's draws.
-        checker: checks the cases of a single job, and whatever is checked again.
+        checker: checks the cases of a single job, and every case that is checked again.
         num_jobs: cases that are checked at once.
         max_cases: how many different cases the run checks; None for no limit.
 
@@ -111,10 +111,10 @@ class Prefetch:
         return len(self._coming)
 
     def next(self, space: CaseSpace) -> Upcoming:
-        """Return the next draw, and begin with those behind it.
+        """Return the next draw, and start on those after it.
 
         Args:
-            space: what the run has reached so far; steered draws choose by it.
+            space: the cells that the run has reached so far; steered draws choose by it.
 
         Raises:
             RuntimeError: if nothing can be drawn.

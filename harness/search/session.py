@@ -1,4 +1,4 @@
-"""What the command line and the pytest plugin share: engines by name, a run of random cases, crashed cases."""
+"""Shared by the command line and the pytest plugin: engines by name, a run of random cases, crashed cases."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WARM_UP = Case(
 MIN_BOUNDARY = 40
 """Tables of fewer rows are drawn anyway."""
 OWN_CLASS_START_SECONDS = 60.0
-"""What the start of an engine given as ``package.module:Class`` gets if ``--case-timeout`` is shorter."""
+"""The time limit for starting an engine given as ``package.module:Class`` if ``--case-timeout`` is shorter."""
 CLOSE_SECONDS = 60.0
 _FUNCTION_CALLS_PERCENT = 5
 _logger = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ def start_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Engine:
 
 
 def start_limit(name: str, limit: TimeLimit) -> TimeLimit:
-    """Return the time for an engine's start and for its first case, which often starts what it needs.
+    """Return the time for an engine's start and for its first case, which often starts services that it needs.
 
     Args:
         name: as ``--engine`` takes it. An installed engine may fetch a release and start Spark.
@@ -107,7 +107,7 @@ def start_limit(name: str, limit: TimeLimit) -> TimeLimit:
 
 
 def close_engine(engine: Engine) -> None:
-    """Close an engine; if it fails or takes too long, that is a warning, since what the run found must not be lost."""
+    """Close an engine; if it fails or takes too long, only warn, since the run's findings must not be lost."""
     closing = TimeLimit(seconds=CLOSE_SECONDS, late="did not close within {seconds:g} s")
     try:
         with closing.over(None), adapter_errors(""), process_kept():
@@ -154,10 +154,10 @@ def rerun_on(
     """Return the options that check a case again as a run of these does.
 
     Args:
-        engine_name: what ``--engine`` was.
-        expressions: what ``--expressions`` was.
-        checks: what ``--check`` named; None if it was left out.
-        deviations: what the run knows; nothing stands for ``--no-deviations``, None for a verb without that option.
+        engine_name: the value of ``--engine``.
+        expressions: the value of ``--expressions``.
+        checks: the values of ``--check``; None if it was left out.
+        deviations: the run's known deviations; empty means ``--no-deviations``, None a verb without that option.
     """
     options = () if expressions is Expressions.AUTO else (("expressions", expressions.value),)
     none_known = () if deviations is None or deviations.entries else (("no-deviations", ""),)
@@ -167,12 +167,12 @@ def rerun_on(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuzzOptions:
-    """What a run of random cases does.
+    """Options of a run of random cases.
 
     Attributes:
         seed: the same seed gives the same cases, whatever the budget.
         budget: when the run ends.
-        first: number of the seed's case to begin with.
+        first: number of the seed's first case.
         steer: prefer cases that reach new cells of the case space.
         batch_size: pairs of tables that are checked in one merge, if a case allows it.
         num_jobs: cases that are checked at once.
@@ -180,8 +180,8 @@ class FuzzOptions:
         focus: names of features that more cases than usual may use.
         boundary: most tables have so many rows, or one more or less; None for small ones.
         findings: where findings are kept.
-        expressions: what evaluates expressions for the reference; if that is Spark, cases may call any function.
-        limits: how much shrinking one finding is worth.
+        expressions: the evaluator of expressions for the reference; if that is Spark, cases may call any function.
+        limits: limits of shrinking one finding.
     """
 
     seed: int
@@ -210,8 +210,9 @@ def run_fuzz(
     Args:
         checker: has the engine.
         options: which cases, how many, and where findings go.
-        listener: told of everything that happens.
-        cases: what to draw. By default cases leave out what the engine says it cannot do, and carry settings of its
+        listener: receives every event.
+        cases: the stream of cases. By default cases leave out features that the engine declares unsupported, and carry
+            settings of its
             own (``Capabilities``).
 
     Raises:

@@ -23,11 +23,11 @@ MAX_RESEMBLING = 6
 RUN_SHARE = 0.5
 """The share of a run's time for shrinking; the rest is for new cases, however many findings there are."""
 FINDING_SHARE = 0.05
-"""The part of what is left for shrinking that one finding may use."""
+"""The part of the remaining time for shrinking that one finding may use."""
 FEW_SECONDS = 5.0
 """A finding may use this in any case, as long as time for shrinking is left."""
 MIN_SECONDS = 1.0
-"""What a finding may use if none is left."""
+"""The time that a finding may use if none is left."""
 
 
 class _ResemblesAFindingError(Exception):
@@ -38,7 +38,7 @@ def limits_within(limits: ShrinkLimits, *, run_seconds: float, shrink_seconds: f
     """Return the limits for one finding of a run; they are smaller if little of the time for shrinking is left.
 
     Args:
-        limits: what a finding is worth in a run without an end.
+        limits: a finding's limits in a run without an end.
         run_seconds: how long the run may take.
         shrink_seconds: how long it has shrunk so far.
     """
@@ -54,8 +54,8 @@ class Shrinking:
         drawn: the drawn case, with its mismatch.
         checker: checks the smaller cases.
         known: the findings of the run so far. A candidate that shows one of them is refused.
-        limits: how much shrinking the finding is worth.
-        on_smaller: told of every smaller case.
+        limits: limits of shrinking the finding.
+        on_smaller: receives every smaller case.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Shrinking:
             cases.shrink(index, fails)
 
     def _check_smaller(self, case: Case) -> CaseReport:
-        """Check a candidate; one that only shows a known finding is refused, but may tell what the best case is.
+        """Check a candidate; one that only shows a known finding is refused, but may give the best case.
 
         Raises:
             _ResemblesAFindingError: if enough candidates show a known finding.

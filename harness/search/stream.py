@@ -1,4 +1,4 @@
-"""The draws of a run: the stream of a seed, steered to what is new, alone or in a batch of the same statement."""
+"""The draws of a run: the stream of a seed, steered to new cells, alone or in a batch of the same statement."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Drawn:
 
     Attributes:
         index: its number in the stream.
-        case: what is to be checked: the case that was drawn, or a batch of it. Its id is its content's.
+        case: the case to check: the drawn one, or a batch of it. Its id comes from its content.
         singles: the cases of a batch, each alone; empty if the case is no batch.
         reference: the reference's answer for ``case``, if drawing needed it.
         is_repeated: whether the run has drawn the same case before.
-        num_passed_over: draws that were left out in favour of this one (``--steer``).
+        num_passed_over: draws that were left out in favour of it (``--steer``).
         phase_seconds: the time that this took, by ``draw`` and ``reference``.
     """
 
@@ -58,11 +58,11 @@ class Draws:
     One thread may draw while another one shrinks: Hypothesis does one thing at a time.
 
     Args:
-        cases: what to draw.
+        cases: the stream of cases.
         seed: of the stream.
-        first: number of the case to begin with.
-        reference: evaluates a case, which tells what it would reach; None for the reference itself.
-        steer: of several draws take the one that reaches most new cells of the case space.
+        first: number of the first case.
+        reference: evaluates a case, which shows the cells that it would reach; None for the reference itself.
+        steer: take the draw, out of several, that reaches most new cells of the case space.
         batch_size: pairs of tables that are checked in one merge, if a case allows it.
     """
 
@@ -89,7 +89,7 @@ class Draws:
         """Draw the next case.
 
         Args:
-            space: what the run has reached so far; steered draws choose by it.
+            space: the cells that the run has reached so far; steered draws choose by it.
         """
         timer = PhaseTimer()
         drawn = self._steered(space, timer) if self.steer else self._next(timer)
@@ -136,7 +136,7 @@ class Draws:
         return replace(drawn[best], reference=references[best], num_passed_over=STEERED_WIDTH - 1)
 
     def _answer(self, case: Case, timer: PhaseTimer) -> Reference | None:
-        """Ask the reference; None if it fails, which whoever checks the case will find again and report."""
+        """Ask the reference; None if it fails, since the check of the case will fail in the same way and report it."""
         with suppress(Exception), timer.measure("reference"):
             return self._reference(case)
         return None

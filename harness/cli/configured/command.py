@@ -48,7 +48,7 @@ def configured(command: click.Command, name: str, shown: Mapping[str, tuple[str,
 
     Args:
         command: the verb, which stays as it is, or a group of verbs.
-        name: what the configuration calls it, such as ``fuzz`` or ``cases-show``.
+        name: its name in the configuration, such as ``fuzz`` or ``cases-show``.
         shown: the options that its help describes, by section; all if left out.
     """
     if isinstance(command, click.Group):
@@ -68,7 +68,7 @@ class ConfiguredCommand(click.Command):
 
     Args:
         command: the verb as it was written.
-        name: what the configuration calls it.
+        name: its name in the configuration.
         shown: the options that its help describes, by section; all if there are none.
     """
 
@@ -101,7 +101,7 @@ class ConfiguredCommand(click.Command):
             formatter.write_text(", ".join(sorted(name for name in records if name not in described)))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line; what it does not give is looked up in the configuration."""
+        """Read the command line; the configuration gives the options missing there."""
         given = self._given(args)
         names = {key_of(one) for one in self.params if one.name in given}
         configuration = load_configuration(
@@ -122,7 +122,7 @@ class ConfiguredCommand(click.Command):
         return remaining
 
     def _given(self, args: list[str]) -> dict[str, Any]:
-        """Return the options of a command line; mistakes in it are told when it is read for good."""
+        """Return the options of a command line; mistakes in it are reported at the final parse."""
         if _HELP & {*args}:
             return {}
         lenient = click.Context(self, info_name=self.name, resilient_parsing=True)

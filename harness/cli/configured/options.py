@@ -1,4 +1,4 @@
-"""Which options of the verbs a configuration may set, and what the schema says of each."""
+"""The options of the verbs that a configuration may set, and the schema of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What is meant for one command line only. --trust is one of them: a repository may not say that its cases are harmless.
+# Options for one command line only. --trust is included: a repository may not declare its own cases harmless.
 NOT_CONFIGURED = frozenset(
     {
         *("help", "version", "json", "config", "profile", "trust", "list"),
@@ -40,7 +40,7 @@ def configured_options(command: click.Command) -> dict[str, click.Option]:
 
 
 def verbs_with_options(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command]]:
-    """Yield every verb that has such options, also those of groups, with what the configuration calls it."""
+    """Yield every verb with such options, in groups too, with its name in the configuration."""
     for verb in group.list_commands(context):
         command = group.get_command(context, verb)
         if isinstance(command, click.Group):

@@ -159,7 +159,7 @@ def _content(path: Path) -> str | None:
 
 
 def _expected(case: Case) -> Expectation | None:
-    """Say what the table must hold, for whoever reviews the case; None if the reference alone cannot say for sure."""
+    """Describe the expected table for a reviewer of the case; None if the reference alone cannot decide."""
     if _UNSTEADY & words_of(case.sql):
         return None
     reference = MergeReference().evaluate(case)

@@ -46,7 +46,7 @@ def delta_rs_script(case: Case) -> str:
     """Write a case as a script that creates the table, merges and prints metrics and rows.
 
     Raises:
-        UnsayableError: for what delta-rs, or the translation, has no words for.
+        UnsayableError: if delta-rs, or the translation, has no equivalent expression.
     """
     if case.target.transactions:
         raise UnsayableError("what applications have committed before")

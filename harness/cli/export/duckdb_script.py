@@ -1,7 +1,7 @@
-"""A case in DuckDB's own words: a script of SQL, and the same as a sqllogictest with the reference's rows.
+"""A case in DuckDB's SQL: a script, and a sqllogictest with the reference's rows.
 
-Both are also read by programs that look at lines: DuckDB's shell, runners of tests, and services that show what is
-written. So no text of a case begins a line, but for values that a sqllogictest expects.
+Both are also read by programs that look at lines: DuckDB's shell, runners of tests, and services that show the output.
+So no text of a case begins a line, but for values that a sqllogictest expects.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def duckdb_script(case: Case) -> str:
     """Write a case as a script for DuckDB, which ends by showing the table.
 
     Raises:
-        UnsupportedByReferenceError: for what DuckDB, or the translation, has no words for.
+        UnsupportedByReferenceError: if DuckDB, or the translation, has no equivalent expression.
     """
     setup, merge = _statements(case)
     lines = [comment_line(f"case {case.id}"), *(f"{statement};" for statement in [*setup, merge])]
@@ -55,7 +55,7 @@ def sqllogictest(case: Case) -> str:
     text (empty).
 
     Raises:
-        UnsupportedByReferenceError: for what DuckDB, the reference or the format has no words for.
+        UnsupportedByReferenceError: if DuckDB, the reference or the format cannot express the case.
     """
     setup, merge = _statements(case)
     answer = MergeReference().evaluate(case)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Format(Enum):
-    """What a case can be written as; the value is what ``--format`` calls it."""
+    """A format of an exported case; the value is its name in ``--format``."""
 
     DELTA_SQL = "delta-sql"
     """a script for Spark SQL with Delta Lake"""
@@ -37,7 +37,7 @@ class Format(Enum):
     PYTEST = "pytest"
     """a test module for the pytest plugin of mergecheck"""
     SQLLOGICTEST = "sqllogictest"
-    """a sqllogictest for DuckDB, with the rows that the reference says"""
+    """a sqllogictest for DuckDB, with the reference's rows"""
 
 
 _PYSPARK_HEAD = '''"""Case {name}: a merge on Spark with Delta Lake. Run it with pyspark and delta-spark installed."""
@@ -73,7 +73,7 @@ def exported(saved: SavedCase, wanted: Format) -> str:
     """Write a saved case in a format.
 
     Raises:
-        UserInputError: the format cannot express the case; the message says what.
+        UserInputError: the format cannot express the case; the message gives the reason.
     """
     try:
         return _written(saved, wanted)

@@ -69,12 +69,12 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """How the table differs from the reference, and what a part of the tables must show of that.
+    """How the table differs from the reference, and which of these differences a part of the tables must show.
 
     Attributes:
         missing: rows of the reference that the table lacks.
         extra: rows that only the table has.
-        ways: how the missing rows come about: updated, inserted or unchanged.
+        ways: how the missing rows arise: updated, inserted or unchanged.
         stayed: the extra rows that were in the table before.
     """
 
@@ -187,7 +187,7 @@ def _chosen(reference: MergeReference, case: Case, effects: Effects, found: _Dif
 
 
 def _essential(effects: Effects, found: _Difference) -> _Rows:
-    """Choose the rows that the missing and the extra rows come from, and what they match."""
+    """Choose the rows from which the missing and the extra rows come, and the rows that they match."""
     schema = found.schema
     wanted = {row_identity(row, schema) for row in chain(found.missing, found.extra)}
     rids = {i for i, row in effects.updated.items() if row_identity(row, schema) in wanted}

@@ -48,10 +48,10 @@ def case_view(
     Args:
         report: the check of the case.
         where: the case file, or the id under which it is kept; None if there is none.
-        readings: what the engine's result implies.
-        title: what the case shows; without one, the observables that differ.
+        readings: hypotheses that the engine's result implies.
+        title: a title; without one, the observables that differ.
         facts: how it was found.
-        commands: how to see it again, if not as any saved case.
+        commands: commands that reproduce it, if not those of any saved case.
     """
     checks = ", ".join(dict.fromkeys(check_name(mismatch.check) for mismatch in report.mismatches))
     is_evaluated = not isinstance(report.reference.answer, Unsupported)
@@ -153,7 +153,7 @@ def _feed(answer: Answer, owner: str) -> Rows | None:
 
 
 def _outcomes(report: CaseReport) -> Table:
-    """Put what both sides say apart from rows beside each other: end, columns, commit, path, metrics."""
+    """Pair both sides' answers apart from rows: end, columns, commit, path, metrics."""
     wanted, found = report.reference.answer, report.result
     differing = {mismatch.check for mismatch in report.mismatches}
     num_rows = (_num_rows(wanted), _num_rows(found))
@@ -196,7 +196,7 @@ def _line(name: str, left: str, right: str, differs: bool) -> tuple[Cell, ...]: 
 
 
 def _absent(answer: Answer) -> str:
-    """Say why a side has no value: a merge that succeeds may report it, another one has none."""
+    """Return why a side has no value: a merge that succeeds may report it, another one has none."""
     return "not reported" if isinstance(answer, Outcome | Prediction) else "-"
 
 

@@ -52,7 +52,7 @@ def side_by_side(caption: str, wanted: Rows, found: Rows) -> Table:
     """Show both sides' rows beside each other, those that differ first, every differing cell marked.
 
     Args:
-        caption: what the rows are.
+        caption: a caption of the rows.
         wanted: the rows that must be there.
         found: the engine's.
     """
@@ -139,7 +139,7 @@ def _marked(row: Row, fields: Sequence[Field]) -> tuple[Cell, ...]:
 
 
 def _texts(row: Row, fields: Sequence[Field]) -> list[str]:
-    """Spell the cells; a row of a broken engine may have more or fewer cells than there are columns."""
+    """Format the cells; a row of a broken engine may have more or fewer cells than there are columns."""
     texts = [
         repr(value) if field is None else _text(value, field)
         for value, field in zip_longest(row[: len(fields)], fields, fillvalue=None)

@@ -1,4 +1,4 @@
-"""Heat maps: how often cases reached two things together, and what they never reached."""
+"""Heat maps: how often cases reached two values together, and the pairs they never reached."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def matrix_page(matrix: Matrix, *, deviations: Deviations, again: str, code: Exi
 
     Args:
         matrix: the result.
-        deviations: what is known of the engines.
+        deviations: known deviations of the engines.
         again: the command that checks the same cases.
         code: the exit code.
     """

@@ -1,4 +1,4 @@
-"""What an HTML report shows, as values: the verbs fill a page, the templates draw it.
+"""The content of an HTML report, as values: the verbs fill a page, the templates draw it.
 
 All texts are plain. The templates escape them and make control characters visible.
 """
@@ -20,7 +20,7 @@ class Tone(Enum):
 
     @property
     def glyph(self) -> str:
-        """The sign that says it without colour."""
+        """The sign that replaces the colour."""
         return {"good": "✓", "bad": "✗", "warn": "!", "plain": "·"}[self.value]
 
 
@@ -44,7 +44,7 @@ class Cell:
 
     Attributes:
         glyph: a sign in front of the text.
-        note: what is said to who cannot see the colour, and in the tooltip.
+        note: the text of the tooltip, also for readers who cannot see the colour.
         is_marked: the cell differs from its counterpart.
         tone: the colour of the text.
         level: colour in a heat map, from 0 (never) to ``MAX_LEVEL``; None for no colour.
@@ -72,7 +72,7 @@ class Table:
     Attributes:
         groups: headers over several columns, with the number of columns of each; they cover all columns.
         is_data: the cells are values of a case or code, and are set in a fixed-width font.
-        foot: what is left out, or what the signs mean.
+        foot: the rows left out, or the meaning of the signs.
     """
 
     caption: str
@@ -85,7 +85,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartPoint:
-    """A value of a chart: where it is drawn, in units of the drawing, and what it says."""
+    """A value of a chart: its position, in units of the drawing, and its text."""
 
     x: float
     y: float
@@ -97,7 +97,7 @@ class Chart:
     """A line over several runs; a table beside it has its values.
 
     Attributes:
-        caption: what is drawn.
+        caption: the figure drawn.
         points: from the oldest run to the newest.
         first, last, high: the values of the ends of the line, and the top of the scale, which begins with 0.
         width, height: of the drawing, in its own units.
@@ -113,7 +113,7 @@ class Chart:
 
     @property
     def description(self) -> str:
-        """What a reader hears who does not see it."""
+        """The text for a screen reader."""
         return f"{self.caption}: {self.first} in the first run, {self.last} in this one"
 
 
@@ -138,7 +138,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One way in which an engine differs: the observable, and the lines that tell it."""
+    """One way in which an engine differs: the observable, and the lines that describe it."""
 
     check: str
     lines: tuple[str, ...]
@@ -150,13 +150,13 @@ class CaseView:
 
     Attributes:
         id: the case's id. engine: name and version.
-        word: the verdict. title: what it is about, in a line.
-        inputs: the tables before the merge. settings: what else it depends on.
+        word: the verdict. title: its subject, in a line.
+        inputs: the tables before the merge. settings: other inputs.
         statement: the MERGE, clause by clause.
         answers: the reference and the engine side by side.
-        readings: what the engine's result implies.
-        why: how the reference comes to its answer.
-        commands: how to see it again.
+        readings: hypotheses that the engine's result implies.
+        why: how the reference derives its answer.
+        commands: commands that reproduce it.
         anchor: the target of links to it, which open it.
     """
 
@@ -180,10 +180,10 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What stands under one heading.
+    """The content under one heading.
 
     Attributes:
-        empty: what is said if there is nothing else.
+        empty: the text if there is nothing else.
         texts: lines in a fixed-width font.
     """
 
@@ -221,8 +221,8 @@ class SectionedPage:
     """A page with headings of its own.
 
     Attributes:
-        verb: the command that ran. subject: what it is about.
-        verdict: its first line. facts: what it was made from.
+        verb: the command that ran. subject: its subject.
+        verdict: its first line. facts: its inputs.
     """
 
     verb: str
@@ -237,12 +237,12 @@ class Page:
     """A report of a run, whose headings are always the same.
 
     Attributes:
-        verb: the command that ran. subject: the engines, or what else was checked.
-        verdict: how the run ended. facts: what ran.
-        doubts: what could make the verdict meaningless.
-        findings: differences that nobody has explained.
+        verb: the command that ran. subject: the engines, or another subject of the checks.
+        verdict: how the run ended. facts: the run's inputs.
+        doubts: reasons why the verdict could be meaningless.
+        findings: unexplained differences.
         deviations: differences that are known.
-        coverage: what the cases reached.
+        coverage: the coverage of the cases.
         time: how long it took.
         trend: this run and earlier ones; left out if there are none.
     """

@@ -24,8 +24,8 @@ def page_html(page: Page | SectionedPage, *, made: dt.datetime | None = None) ->
     """Write a page as one HTML document that refers to nothing outside itself.
 
     Args:
-        page: what it shows.
-        made: the time that it names; now if left out.
+        page: the page.
+        made: the time shown on it; now if left out.
     """
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415 - loads slowly, and few runs need it
 
@@ -48,7 +48,7 @@ def page_html(page: Page | SectionedPage, *, made: dt.datetime | None = None) ->
 
 def visible(value: object) -> object:
     """Make a text fit for a page: control characters as escapes, and without the middle if it is very long."""
-    if isinstance(value, Markup):  # what a macro has drawn
+    if isinstance(value, Markup):  # the output of a macro
         return value
     text = printable(str(value))
     if len(text) <= MAX_TEXT:

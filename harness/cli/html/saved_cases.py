@@ -39,8 +39,8 @@ class ShownCase:
     """A case that was checked.
 
     Attributes:
-        where: its file; None if it came from standard input. readings: what the engine's result implies.
-        status: what became of the finding that it was; empty if it was none.
+        where: its file; None if it came from standard input. readings: hypotheses that the engine's result implies.
+        status: the new status of the finding that it was; empty if it was none.
     """
 
     report: CaseReport
@@ -50,7 +50,7 @@ class ShownCase:
 
     @property
     def is_unchecked(self) -> bool:
-        """Whether the engine agrees as far as it was checked, but not in what the finding was about."""
+        """Whether the checks made agree, but did not cover the finding's difference."""
         agrees = self.report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
         return agrees and self.status == FindingStatus.NOT_CHECKED.words.upper()
 
@@ -71,7 +71,7 @@ def replay_page(
         engine: its name.
         not_read: why a case could not be read, or was refused.
         num_left: cases that were not run.
-        deviations: what is known of the engine.
+        deviations: the engine's known deviations.
         code: the exit code.
     """
     reports = [one.report for one in checked]
@@ -112,8 +112,8 @@ def run_page(
 
     Args:
         checked: the case on each engine.
-        votes: who stands where; empty for fewer than three parties.
-        deviations: what is known of the engines.
+        votes: the votes; empty for fewer than three parties.
+        deviations: known deviations of the engines.
         code: the exit code.
         facts: where the case comes from.
     """

@@ -51,8 +51,8 @@ def scoreboard_page(board: Scoreboard, *, deviations: Deviations) -> SectionedPa
     """Show stored runs side by side.
 
     Args:
-        board: the runs, put together.
-        deviations: what is known of the engines.
+        board: the runs, combined.
+        deviations: known deviations of the engines.
     """
     anchors = _anchors(board)
     num_releases = sum(len(engine.releases) for engine in board.engines)

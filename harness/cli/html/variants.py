@@ -35,7 +35,7 @@ def variants_page(
     """Show cases under configurations that must not change them.
 
     Args:
-        counts: what was tried.
+        counts: the counts of the run.
         found: the differences.
         engine: its name.
         required: operators that some plan should have shown.

@@ -1,4 +1,4 @@
-"""How a run ended, and what is known of its differences, for an HTML report."""
+"""A run's end and its known deviations, for an HTML report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_DEVIATIONS = "No case showed a known deviation."
 
 
 def ended(code: ExitCode, text: str) -> Note:
-    """Say how a run ended, by its exit code.
+    """Describe how a run ended, by its exit code.
 
     Args:
         code: the exit code.
@@ -40,11 +40,11 @@ IN_PART = "cases judged in part: the reference predicts nothing, and what the en
 
 
 def doubt(number: int, text: str, lines: Iterable[str] = ()) -> Note:
-    """Say what a verdict does not cover; a warning if it is more than nothing.
+    """Show a limitation of a verdict; a warning unless the number is 0.
 
     Args:
-        number: how much of it there is.
-        text: what it is.
+        number: how many cases or checks it concerns.
+        text: the limitation.
         lines: the details.
     """
     tone = Tone.WARN if number else Tone.GOOD
@@ -52,7 +52,7 @@ def doubt(number: int, text: str, lines: Iterable[str] = ()) -> Note:
 
 
 def by_count(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """List what was counted, the most frequent first."""
+    """List the counted items, the most frequent first."""
     return tuple(f"{number:,}: {text}" for text, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -61,7 +61,7 @@ def known(counts: Mapping[str, int], deviations: Deviations, cases: Sequence[Cas
 
     Args:
         counts: cases by id of the deviation.
-        deviations: what is known.
+        deviations: the known deviations.
         cases: cases that show them.
     """
     entries = {entry.id: entry for entry in deviations.entries}

@@ -1,1 +1,1 @@
-"""What the command line writes: results on stdout, progress and messages on stderr."""
+"""The output of the command line: results on stdout, progress and messages on stderr."""

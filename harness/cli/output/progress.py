@@ -22,13 +22,13 @@ class Progress(StatusLine):
         self._doing = ""
 
     def starting(self, what: str) -> None:
-        """Show what the run waits for before its clock starts."""
+        """Show the step that the run waits for before its clock starts."""
         self._doing = f"starting {what}"
         if not self.is_live:
             self.print(f"starting {what} ...")
 
     def __call__(self, event: events.Event) -> None:
-        """Take an event; what the user should not miss is printed above the status line."""
+        """Take an event; messages that the user should not miss are printed above the status line."""
         if isinstance(event, events.RunStarted):
             self._started, self._doing = event, ""
             self.restart_wait()
@@ -53,7 +53,7 @@ class Progress(StatusLine):
             self.print_periodically()
 
     def line(self) -> str:
-        """Return how far the run is and what it is doing."""
+        """Return the progress of the run and its current step."""
         if self._summary is None:
             return self._doing or "drawing the first case"
         summary, counts = self._summary, self._summary.counts

@@ -1,8 +1,8 @@
 """Writing to the terminal: results go to stdout, everything else to stderr.
 
-All text goes through here, also what an engine or a library prints. Control characters are shown as escapes, so that
-no text moves the cursor or hides a line. What a service that shows the output (GitHub, Azure, TeamCity) would take for
-a command is broken by an escape.
+All text goes through here, also output of an engine or a library. Control characters are shown as escapes, so that no
+text moves the cursor or hides a line. Text that a service showing the output (GitHub, Azure, TeamCity) would take for a
+command is broken by an escape.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ _HASHES = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 
 
 def without_commands(text: str) -> str:
-    """Break what a CI service would take for a command."""
+    """Break text that a CI service would take for a command."""
     return _HASHES.sub(r"#\\u0023", _COLONS.sub(r"\1\\u003A:", text))
 
 
 class _Wrapped(io.TextIOBase):
-    """A text stream that writes to another one, which nobody closes by closing this one.
+    """A text stream that writes to another one; closing it leaves the other one open.
 
     Args:
         stream: where the text goes.
@@ -89,7 +89,7 @@ class _Wrapped(io.TextIOBase):
 
     @property
     def errors(self) -> str | None:  # type: ignore[override]
-        """How the stream below writes what it cannot encode."""
+        """How the underlying stream writes characters that it cannot encode."""
         return getattr(self.stream, "errors", None)
 
     def fileno(self) -> int:
@@ -101,7 +101,7 @@ class _Wrapped(io.TextIOBase):
         return self.stream.isatty()
 
     def writable(self) -> bool:
-        """Tell that it can be written to."""
+        """Return True: it can be written to."""
         return True
 
     def flush(self) -> None:
@@ -183,7 +183,7 @@ def make_streams_safe() -> None:
 
 
 def discard_output() -> None:
-    """Send what is still to be written nowhere: its device takes no more, and Python would fail again at its end."""
+    """Discard unwritten output: its device takes no more, and Python would fail again at its end."""
     null = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -201,7 +201,7 @@ class _Console(Console):
 
 
 def output_gone() -> OutputError:
-    """Return the error of a run whose output nobody reads, and write no more."""
+    """Return the error of a run whose output has no reader any more, and write no more."""
     discard_output()
     return OutputError("nobody reads the output any more")
 
@@ -268,7 +268,7 @@ def emit_json(document: dict[str, Any]) -> None:
 
 
 def emit_text(text: str) -> None:
-    """Write a text for another program exactly as it is; whoever made it has escaped control characters."""
+    """Write a text for another program unchanged; its maker has escaped control characters."""
     results = click.get_current_context().find_object(Results)
     stream = sys.stdout if results is None else results.stream
     try:
@@ -314,7 +314,7 @@ def notice_unreadable(messages: Sequence[str]) -> None:
 
 
 def usage_error(error: click.ClickException) -> None:
-    """Print what click says of a command line."""
+    """Print click's message about a command line."""
     text = io.StringIO()
     error.show(file=text)
     stderr().print(Text(_brief(text.getvalue().rstrip("\n"))))
@@ -323,7 +323,7 @@ def usage_error(error: click.ClickException) -> None:
 def _brief(message: str) -> str:
     """Make a message fit for a terminal: without raw control characters, and without the middle if it is long.
 
-    A message is long if it quotes what was given, and says what is allowed behind that.
+    A message is long if it quotes the given text, followed by the allowed values.
     """
     return shortened(_clean(with_titles(message)), MAX_MESSAGE_BYTES)
 

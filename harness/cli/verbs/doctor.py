@@ -1,4 +1,4 @@
-"""``mergecheck doctor``: check that this machine has what a run needs."""
+"""``mergecheck doctor``: check that this machine meets the requirements of a run."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def doctor(*, engine_name: str | None, gets: bool, as_json: bool) -> int:
 
 
 def _of_engine(name: str, *, gets: bool) -> list[Diagnosis]:
-    """Say what an engine needs and, if nothing is missing or everything may be fetched, run a case on it."""
+    """List an engine's requirements and, if nothing is missing or everything may be fetched, run a case on it."""
     needs = diagnose_engine(name)
     if any(need.fix for need in needs) and not gets:
         return [

@@ -167,12 +167,12 @@ def _for_page(one: _Replayed) -> ShownCase:
 
 
 def _check_all(corpus: Corpus, checker: Checker, *, explaining: bool) -> tuple[list[_Replayed], list[str], bool]:
-    """Check all cases; besides the reports, say which cases were refused, and whether Ctrl+C ended the run.
+    """Check all cases; also return the refused cases, and whether Ctrl+C ended the run.
 
     Args:
         corpus: the cases.
         checker: checks them.
-        explaining: say of every mismatch what the engine's result implies; otherwise, of a single case only.
+        explaining: add to every mismatch the hypotheses that it implies; otherwise only for a single case.
     """
     reports: list[_Replayed] = []
     refused: list[str] = []
@@ -216,7 +216,7 @@ def _print_result(reports: list[_Replayed], corpus: Corpus) -> None:
 
 
 def _short(one: _Replayed) -> list[str]:
-    """Say in short what is worth saying of one of several cases: of a finding always, of others if they differ."""
+    """Return the short text on one of several cases: for a finding always, for others if they differ."""
     report, place = one.report, f"{printable(one.report.case.id)}  {one.saved.path}"
     head = _status_lines(one) if one.compared is not None else []
     if report.deviations:
@@ -231,7 +231,7 @@ def _short(one: _Replayed) -> list[str]:
 
 
 def _status_lines(one: _Replayed) -> list[str]:
-    """Say what became of a finding; if it changed, or was not compared in full, check by check."""
+    """Return the new status of a finding; if it changed, or was not compared in full, check by check."""
     if one.compared is None:
         return []
     status = one.compared.status
@@ -246,7 +246,7 @@ def _status_lines(one: _Replayed) -> list[str]:
 
 
 def _is_unchecked(one: _Replayed) -> bool:
-    """Return whether a case agrees as far as it was checked, but not in what the finding was about."""
+    """Return whether the checks made agree, but did not cover the finding's difference."""
     agrees = one.report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
     return agrees and one.compared is not None and one.compared.status is FindingStatus.NOT_CHECKED
 

@@ -192,7 +192,7 @@ def _own_case(given: RealInput, saved: Path | None, *, trust: bool) -> Iterator[
 
     with unchanged(given.target):
         case = build_case(given)
-        if not trust:  # the log of a table has texts that engines evaluate, whoever wrote it
+        if not trust:  # the log of a table has texts that engines evaluate, and may be a stranger's
             require_harmless(case, f"--target {given.target}", own_statement=True)
         num_rows = len(case.target.rows) + (0 if case.source is None else len(case.source.rows))
         if saved is not None and saved.exists():

@@ -1,8 +1,8 @@
 """A case that comes from a stranger may change and read nothing but its own tables.
 
-A case is shown harmless before any engine sees it: all its texts that somebody may evaluate (``places``) are read by
-the reference's grammar. Every relation must be one of the case's tables, every function, setting and table property one
-of a list. What cannot be shown is refused, whatever the engine would do with it.
+A case is shown harmless before any engine sees it: all its texts that may be evaluated (``places``) are read by the
+reference's grammar. Every relation must be one of the case's tables, and every function, setting and table property
+must be in a list. Anything that cannot be shown harmless is refused, whatever the engine would do with it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def require_harmless(case: Case, where: str, *, advice: str = _ADVICE, own_state
     Args:
         case: as it was read.
         where: the file, for the message.
-        advice: what the user can do.
+        advice: the next step for the user.
         own_statement: the statement is the user's own, and not looked at.
 
     Raises:
-        UserInputError: with the part of the case and what it does.
+        UserInputError: names the part of the case and its effect.
     """
     for part, harm in _harms(case, own_statement=own_statement):
         case_id = ascii(case.id)[1:-1]

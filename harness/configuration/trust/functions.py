@@ -2,7 +2,7 @@
 
 The list has Spark's functions that compute a value from their arguments, the clock or chance. It leaves out those that
 call code by name (``reflect``, ``java_method``), read files or name them (``from_avro`` and ``from_protobuf`` take
-descriptor files, ``xpath`` parses XML), or tell who runs the session and where (``current_user``, ``version``).
+descriptor files, ``xpath`` parses XML), or reveal the session's user and place (``current_user``, ``version``).
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ TABLE_FUNCTIONS: Final = frozenset(
 WITHOUT_BRACKETS: Final = frozenset({"current_catalog", "current_database", "current_schema"}) | frozenset(
     {"current_path", "current_role", "current_user", "session_user", "system_user", "user"}
 )
-"""Functions outside of ``FUNCTIONS`` that Spark or another engine also calls if their name is written as a column that
-nobody has."""
+"""Functions outside of ``FUNCTIONS`` that Spark or another engine also calls if their name is written as an unknown
+column.
+"""
 
 _PACKAGES: Final = ((), ("builtin",), ("system", "builtin"))
 

@@ -1,7 +1,7 @@
-"""Every text of a case, with what it is to those who read it.
+"""Every text of a case, with its meaning to its readers.
 
 The parts of a case are walked by their dataclasses. A text at a place that is not listed here is of no known kind, and
-the case is refused: a new field of a case runs in nobody's session before it is listed.
+the case is refused: no session runs a new field of a case before the field is listed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TextKind(Enum):
-    """What a text of a case is."""
+    """The kind of a text in a case."""
 
     STATEMENT = auto()
     """a MERGE"""
@@ -37,7 +37,7 @@ class TextKind(Enum):
     DATA = auto()
     """values: they go over in files and record batches, or are written as literals"""
     LABEL = auto()
-    """what the harness alone reads"""
+    """read by the harness only"""
     UNKNOWN = auto()
     """a text at a place that is not listed"""
 
@@ -78,7 +78,7 @@ _EVALUATED: Final = frozenset({TextKind.STATEMENT, TextKind.CONDITION, TextKind.
 
 @dataclass(frozen=True, slots=True)
 class CaseText:
-    """A text of a case that somebody may evaluate, or that is of no known kind.
+    """A text of a case that may be evaluated, or that is of no known kind.
 
     Attributes:
         place: for messages, such as ``the default of 'v'``.

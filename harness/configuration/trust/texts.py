@@ -1,4 +1,4 @@
-"""SQL texts, read by the grammar of the reference: what they call and read beyond the tables they are given."""
+"""SQL texts, read by the grammar of the reference: their calls, and relations they read beyond the given tables."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _OTHERS: Final = ("from_first", "values")  # queries whose columns are not looke
 
 
 def harm_in(text: str, rule: str, *, tables: Tables, columns: frozenset[str] = frozenset()) -> str | None:
-    """Say what a text does that is not harmless, or that it cannot be read; None if nothing is found.
+    """Return why a text is not harmless, or that it cannot be read; None if no harm is found.
 
     Args:
         text: SQL.
         rule: ``statement`` for a MERGE, ``expression`` for a default, a generation expression or a condition.
         tables: the columns of each relation that may be read, all names in lower case.
-        columns: of an expression: those that it may name without a relation.
+        columns: of an expression: the columns that it may name without a relation.
     """
     try:
         tree = SPARK.read(rule, read_tokens(text))
@@ -40,10 +40,10 @@ def harm_in(text: str, rule: str, *, tables: Tables, columns: frozenset[str] = f
 
 
 def _harms(tree: Tree, tables: Tables, columns: frozenset[str]) -> Iterator[str]:
-    """Go through a tree. A query of WITH may be read by those behind it and by the query that follows.
+    """Go through a tree. A query of WITH may be read by later queries of WITH and by the query that follows.
 
     Args:
-        tree: what a rule has read.
+        tree: the tree that a rule has read.
         tables: the columns of the relations.
         columns: those that are shown to be visible here without a relation; there may be others.
     """
@@ -60,10 +60,11 @@ def _harms(tree: Tree, tables: Tables, columns: frozenset[str]) -> Iterator[str]
 
 
 def _scopes(tree: Tree, tables: Tables, columns: frozenset[str]) -> Iterator[tuple[Tree, frozenset[str]]]:
-    """Give the parts of a tree with the columns that are visible there.
+    """Yield the parts of a tree with the columns that are visible there.
 
-    In a subquery those are the columns of its own FROM: Spark takes ``user`` for the function before it looks at the
-    query around. ORDER BY, HAVING and QUALIFY see what the query makes of them, so that nothing is shown there.
+    In a subquery only the columns of its own FROM are visible: Spark takes ``user`` for the function before it looks at
+    the outer query. ORDER BY, HAVING and QUALIFY see the query's output, so that no column is shown to be visible
+    there.
     """
     parts = [part for part in tree.parts if isinstance(part, Tree)]
     if tree.rule == "statement":
@@ -174,7 +175,7 @@ def _columns_of(relations: Iterable[Tree], tables: Tables) -> frozenset[str]:
 
 
 def _behind(join: Tree, left: frozenset[str], tables: Tables) -> frozenset[str]:
-    """Give the columns behind a join: a semi or anti join has those of its left side only."""
+    """Return the columns after a join: a semi or anti join has only the columns of its left side."""
     kinds = join.trees("join_type")
     one_sided = any(kind.has("SEMI") or kind.has("ANTI") for kind in kinds)
     return left if one_sided else left | _columns_of(join.trees("relation_primary"), tables)

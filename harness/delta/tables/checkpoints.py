@@ -47,8 +47,8 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint, actions: Sequence[dict[
 
     Args:
         path: the table.
-        checkpoint: of which sort.
-        actions: those of all commits, of which none removes anything.
+        checkpoint: the kind of checkpoint.
+        actions: the actions of all commits, none of which removes anything.
         version: of the table.
     """
     if checkpoint is Checkpoint.CLASSIC:

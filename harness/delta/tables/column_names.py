@@ -35,8 +35,8 @@ def with_mapping(text: str, *, renamed: bool) -> tuple[str, int]:
     """Give every column and field of a log's schema an id and a physical name.
 
     Args:
-        text: the schema as the log spells it.
-        renamed: each field was once called what the next one is called now; else no name is like any other.
+        text: the schema in the log's notation.
+        renamed: each field once had the name that the next one has now; otherwise no name resembles another.
 
     Returns:
         The schema, and the greatest id.
@@ -53,11 +53,11 @@ def with_mapping(text: str, *, renamed: bool) -> tuple[str, int]:
 
 
 def stored_schema(schema: Schema, text: str) -> Schema:
-    """Give a table's columns by the names that its files have for them, in the same order.
+    """Return a table's columns with the names that its files have for them, in the same order.
 
     Args:
         schema: the columns.
-        text: the same as the log spells them.
+        text: the same in the log's notation.
     """
     return Schema(_stored_fields(schema.columns, json.loads(text)))
 
@@ -72,8 +72,8 @@ def with_ids(table: pa.Table, text: str, *, dropped: tuple[str, ...]) -> pa.Tabl
 
     Args:
         table: the rows of the file.
-        text: the schema as the log spells it.
-        dropped: names of further columns, which the table has no more.
+        text: the schema in the log's notation.
+        dropped: names of further columns, which the table no longer has.
     """
     fields = _fields_with_ids(table.schema, json.loads(text))
     table = pa.Table.from_arrays(table.columns, schema=pa.schema(fields))

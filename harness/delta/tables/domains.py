@@ -17,11 +17,11 @@ _OWN = "mergecheck.case"
 
 
 def domain_actions(target: Target, clustered_by: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the domains: that of a clustered table, and one that nobody but the harness knows.
+    """Yield the domains: the domain of a clustered table, and one that only the harness knows.
 
     Args:
         target: the table.
-        clustered_by: what files call the clustering columns.
+        clustered_by: the names of the clustering columns in files.
     """
     if "domainMetadata" in features_of(target):
         yield _action(_OWN, {"what": "the target of a case"})

@@ -1,4 +1,4 @@
-"""The live rows of a table that somebody else wrote, file by file, with deletion vectors and column mapping."""
+"""The live rows of a table from another writer, file by file, with deletion vectors and column mapping."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def live_files(table: DeltaTable, path: Path, schema: Schema) -> tuple[tuple[Row
 
 
 def _kept_rows(table: DeltaTable) -> dict[str, Sequence[bool]]:
-    """Say of each file with a deletion vector which rows it keeps; a vector may end before the file does."""
+    """Return for each file with a deletion vector which rows it keeps; a vector may end before the file does."""
     if "deletionVectors" not in (table.protocol().reader_features or ()):
-        return {}  # delta-rs tells no vectors of a table with a feature that it does not read, such as typeWidening
+        return {}  # delta-rs gives no vectors for a table with a feature that it does not read, such as typeWidening
     found = [row for batch in table.deletion_vectors() for row in pa.record_batch(batch).to_pylist()]
     return {_name(unquote(urlsplit(row["filepath"]).path)): row["selection_vector"] for row in found}
 

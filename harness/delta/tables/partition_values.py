@@ -26,7 +26,7 @@ _MAX_DIRECTORY_BYTES = 200  # file systems allow 255 bytes per name
 
 
 def serialize(value: Value, data_type: DataType) -> str | None:
-    """Spell a partition value as the log does; NULL is None.
+    """Return a partition value in the log's notation; NULL is None.
 
     Raises:
         ValueError: for a type that cannot partition a table.
@@ -113,7 +113,7 @@ def directory(names: Sequence[str], texts: Sequence[str | None]) -> str:
 
 
 def _shorten(part: str) -> str:
-    # Everything is ASCII here; an escape sequence cut in half is no harm in a name that nobody decodes.
+    # Everything is ASCII here; an escape sequence cut in half is no harm in a name that is never decoded.
     return part if len(part) <= _MAX_DIRECTORY_BYTES else part[:_MAX_DIRECTORY_BYTES].rstrip("%")
 
 

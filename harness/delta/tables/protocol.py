@@ -46,7 +46,7 @@ _MAPPING_WRITER = 5
 
 
 def protocol_of(target: Target) -> dict[str, Any]:
-    """Give the lowest protocol that the table needs: a legacy version if one says it all, else table features.
+    """Give the lowest protocol that the table needs: a legacy version if one suffices, else table features.
 
     Systems that know no table features read the tables that need none.
     """
@@ -66,7 +66,7 @@ def protocol_of(target: Target) -> dict[str, Any]:
 
 
 def features_of(target: Target) -> Iterator[str]:
-    """Name the features that a table needs beside those of the oldest protocol, some of them twice."""
+    """List the features that a table needs beyond the oldest protocol; some occur twice."""
     for name, value in target.properties.items():
         if name in _FEATURE_OF_PROPERTY and value.lower() == "true":
             yield _FEATURE_OF_PROPERTY[name]

@@ -68,7 +68,7 @@ def tracking_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def num_earlier_commits(target: Target) -> int:
-    """Tell how many commits the table has before the one with its files."""
+    """Return how many commits the table has before the one with its files."""
     return _EARLIER_COMMITS if has_row_tracking(target.properties) and target.layout.row_ids is RowIds.STORED else 0
 
 
@@ -123,7 +123,7 @@ def stored_id_columns(configuration: Mapping[str, str]) -> frozenset[str]:
 
 
 def stored_ids(file: Path, configuration: Mapping[str, str]) -> list[Stored]:
-    """Read what a data file holds for each row, by the names that the table's properties have.
+    """Read a data file's stored ids and versions of each row, under the names in the table's properties.
 
     Raises:
         ValueError: the ids are no whole numbers.

@@ -26,7 +26,7 @@ _PREFIX = "dv"
 
 
 def write_vectors(path: Path, storage: Vectors, vectors: Sequence[Sequence[int]]) -> list[Descriptor]:
-    """Write vectors for the files of a table, and say for each where it is.
+    """Write vectors for the files of a table, and return the location of each.
 
     Args:
         path: the table.
@@ -50,7 +50,7 @@ def deleted_rows(path: Path, said: Descriptor | None) -> frozenset[int]:
     """Read the positions that a vector deletes; none without a vector.
 
     Raises:
-        ValueError: it is not what the log says of it, or its checksum is wrong.
+        ValueError: it differs from its entry in the log, or its checksum is wrong.
     """
     if said is None:
         return frozenset()
@@ -109,7 +109,7 @@ def vector_file(path: Path, said: Descriptor | None) -> Path | None:
 
     Args:
         path: the table.
-        said: what the log says of the vector.
+        said: the vector's entry in the log.
     """
     if said is None or said["storageType"] == "i":
         return None

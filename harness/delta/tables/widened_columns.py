@@ -1,4 +1,4 @@
-"""Columns that were widened once: what the log's schema says of it, and files that hold the earlier type (R-716)."""
+"""Columns that were widened once: their entries in the log's schema, and files that hold the earlier type (R-716)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def with_type_changes(text: str, schema: Schema, earlier: Mapping[str, DataType]
     """Write into a log's schema that some columns had other types once.
 
     Args:
-        text: the schema as the log spells it.
+        text: the schema in the log's notation.
         schema: the same.
         earlier: the types that columns had, by their names.
     """

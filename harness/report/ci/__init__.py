@@ -1,1 +1,1 @@
-"""What a CI service needs: results read back and compared, annotations, summaries, JUnit files, workflows."""
+"""Parts for a CI service: results read back and compared, annotations, summaries, JUnit files, workflows."""

@@ -18,7 +18,7 @@ class RunComparison:
     """The problems of two runs: fingerprints of findings, and kinds of difference of saved cases.
 
     Attributes:
-        not_checked: those of the old run that the new one did not look for.
+        not_checked: problems of the old run that the new one did not look for.
     """
 
     new: tuple[str, ...]
@@ -28,10 +28,10 @@ class RunComparison:
 
 
 def compare_results(old: Result, new: Result) -> RunComparison:
-    """Compare what two runs of the same cases found.
+    """Compare the findings of two runs of the same cases.
 
     Raises:
-        UserInputError: the runs did not check the same cases, so that nothing can be said.
+        UserInputError: the runs did not check the same cases, so that they cannot be compared.
     """
     if old.is_random != new.is_random:
         raise UserInputError(

@@ -1,4 +1,4 @@
-"""GitHub's workflow commands and step summaries. What comes from cases is escaped: it is text, no command."""
+"""GitHub's workflow commands and step summaries. Texts from cases are escaped: they are text, no commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def annotation_lines(results: Sequence[Result]) -> Iterator[str]:
 
 
 def step_summary(results: Sequence[Result]) -> str:
-    """Return what a run found, as Markdown."""
+    """Return the results of a run as Markdown."""
     text = "\n".join(line for result in results for line in _summary(result)) + "\n"
     return text if len(text.encode(errors="replace")) <= MAX_SUMMARY_BYTES else _cut(text)
 

@@ -27,7 +27,7 @@ class Difference:
 
     Attributes:
         check: the observable, such as ``rows``.
-        kind: the kind of difference, with what it was held against.
+        kind: the kind of difference, with the side it was compared with.
         lines: the difference for a person; they hold data of the case.
     """
 
@@ -61,7 +61,7 @@ class CheckedCase:
 
     @property
     def problems(self) -> frozenset[str]:
-        """What a later run is compared by: the same case or kind of case, with the same kind of difference."""
+        """The problems by which a later run is compared: the case or kind of case, with the kind of difference."""
         if self.verdict == _ERROR:
             return frozenset({f"{self.id}: {_ERROR}"})
         if self.verdict != "mismatch":
@@ -82,7 +82,7 @@ class CheckedCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What one run found.
+    """The results of one run.
 
     Attributes:
         name: the file that it was read from.

@@ -21,13 +21,13 @@ def workflow_text(name: str) -> str:
 
 
 def write_workflows(folder: Path) -> tuple[Path, ...]:
-    """Write all workflows; a file that is there and says the same stays as it is.
+    """Write all workflows; an existing file with the same text stays.
 
     Returns:
         The files written anew.
 
     Raises:
-        UserInputError: a file is there with another text, and nothing is written; or the folder cannot be written.
+        UserInputError: a file exists with another text, and nothing is written; or the folder cannot be written.
     """
     texts = {folder / name: workflow_text(name) for name in WORKFLOWS}
     try:

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuzzRun:
-    """What a run was, beside its counts.
+    """A run, besides its counts.
 
     Attributes:
-        engine: name and version. limits: what it must keep.
-        missed: why it is inconclusive, a sentence each; nothing if it is not.
+        engine: name and version. limits: limits that it must keep.
+        missed: why it is inconclusive, a sentence each; empty if it is not.
         again: the command that checks the same cases.
-        runs: earlier runs and this one, for the trend; none if there are no earlier ones.
+        runs: earlier runs and this one, for the trend; empty without earlier ones.
     """
 
     engine: str
@@ -55,8 +55,8 @@ def fuzz_page(
     Args:
         summary: its counts.
         saved: its findings.
-        run: what it was.
-        deviations: what was known of the engine.
+        run: its inputs and limits.
+        deviations: the engine's known deviations.
         code: its exit code.
     """
     counts = summary.counts
@@ -203,5 +203,5 @@ def _phase_table(counts: Counts) -> Table:
 
 
 def throughput(num_cases: int, seconds: float) -> str:
-    """Say how many cases a second were checked."""
+    """Return how many cases a second were checked, as text."""
     return f"{num_cases / seconds:.1f} cases a second" if seconds else "-"

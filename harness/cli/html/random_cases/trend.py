@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAX_RUNS = 50
 _WHOLE = "{:,.0f}".format
 _TENTHS = "{:,.1f}".format
-# What is drawn: the figure, how it is written, and the top of the scale if that is fixed.
+# The charts: the figure, its format, and the top of the scale if that is fixed.
 _LINES: tuple[tuple[str, Callable[[RunFigures], float], Callable[[float], str], float | None], ...] = (
     ("Verified", lambda run: run.verified_share, percent, 1.0),
     ("Known deviations", lambda run: run.share(run.num_deviating), percent, 1.0),

@@ -1,4 +1,4 @@
-"""The modes of ``mergecheck lab concurrency``: what each runs, and what it says of it."""
+"""The modes of ``mergecheck lab concurrency``: their runs and their reports."""
 
 from __future__ import annotations
 

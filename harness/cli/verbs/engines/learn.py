@@ -1,4 +1,4 @@
-"""What an engine refuses, found out by trial: part of ``mergecheck engine conform``."""
+"""Learns by trial which features an engine refuses: part of ``mergecheck engine conform``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def learn(*, engine_name: str, output: Path | None, check_file: Path | None, cas
 
 
 def changes_since(before: EngineKnowledge, now: EngineKnowledge) -> tuple[str, ...]:
-    """Return what an engine took or refused then, and does not now.
+    """Return the differences between an engine's answers then and now.
 
     Raises:
         UserInputError: they are about two engines.
@@ -92,7 +92,7 @@ def learned_about(engine_name: str, limit: TimeLimit) -> EngineKnowledge:
 
 
 def write_learned(path: Path, known: EngineKnowledge) -> None:
-    """Write what an engine takes and refuses; the file is replaced.
+    """Write an engine's accepted and refused features; the file is replaced.
 
     Raises:
         UserInputError: the file cannot be written.

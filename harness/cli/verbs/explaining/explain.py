@@ -1,4 +1,4 @@
-"""``mergecheck explain``: tell row by row how a case comes to its result, and what an engine's other result implies."""
+"""``mergecheck explain``: explain row by row how a case gets its result, and what an engine's other result implies."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """What random cases have, and what not.
+    """Which features random cases have, and which they lack.
 
     Attributes:
         features_off: names of features that no case has.
         focus: names of features that more cases than usual may have.
         boundary: most tables have so many rows, or one more or less; None for small ones.
-        capabilities_file: says what the engine refuses, None if no file was given.
-        known: what it says.
+        capabilities_file: the file of features that the engine refuses, None if no file was given.
+        known: the content of that file.
     """
 
     features_off: tuple[str, ...]
@@ -55,7 +55,7 @@ class Drawing:
 
 
 def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options, and hand what they say to the command as ``drawing``; files are read before it runs."""
+    """Add the options, and pass their values to the command as ``drawing``; files are read before it runs."""
 
     @functools.wraps(command)
     def with_drawing(

@@ -23,9 +23,9 @@ class EarlierRuns:
     """Earlier runs of the engine.
 
     Attributes:
-        baseline: what the run is compared with.
+        baseline: the run to compare with.
         fail_if_worse: whether a run that is much worse is inconclusive.
-        history: what the HTML report draws a trend over, the oldest first.
+        history: the runs of the HTML report's trend, the oldest first.
     """
 
     baseline: RunFigures | None = None
@@ -37,7 +37,7 @@ class EarlierRuns:
         return None if self.baseline is None else Comparison(baseline=self.baseline, now=now)
 
     def missed(self, now: RunFigures) -> tuple[str, ...]:
-        """Say why a run fails because it is much worse than the baseline; nothing if it does not."""
+        """Return why a run fails because it is much worse than the baseline; empty if it does not."""
         compared = self.compared(now)
         return compared.worse() if compared is not None and self.fail_if_worse else ()
 

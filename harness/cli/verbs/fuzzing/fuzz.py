@@ -229,7 +229,7 @@ class _Checks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Output:
-    """What is said of a run, and where."""
+    """Output options."""
 
     files: LogFiles
     quiet: bool
@@ -239,7 +239,7 @@ class _Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Named:
-    """What an engine calls itself."""
+    """An engine with its own name and version."""
 
     name: str
     version: str
@@ -248,7 +248,7 @@ class _Named:
 def _run(
     engine_name: str, options: FuzzOptions, how: _Checks, output: _Output, *, saved: list[events.FindingSaved]
 ) -> tuple[Summary, _Named]:
-    """Run, and return the counts and what the engine calls itself."""
+    """Run, and return the counts and the engine's own name."""
 
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):

@@ -28,13 +28,13 @@ class FuzzResult:
     """A run that has ended.
 
     Attributes:
-        engine: what ``--engine`` was.
-        engine_name: what the engine calls itself. engine_version: its version.
+        engine: the value of ``--engine``.
+        engine_name: the engine's own name. engine_version: its version.
         started: when it began.
-        summary: what was tested.
+        summary: the counts.
         saved: the findings.
-        limits: what the run must keep.
-        earlier: the runs that it is held beside.
+        limits: the limits that the run must keep.
+        earlier: the runs to compare it with.
         again: the command that checks the same cases.
     """
 
@@ -92,7 +92,7 @@ class FuzzResult:
         }
 
     def show(self, *, verbose: bool) -> None:
-        """Print what was tested, the findings in a line each, and how to check the same cases again."""
+        """Print the summary, the findings in a line each, and the command that checks the same cases again."""
         summary = self.summary
         show_wrapped(summary_lines(summary, verbose=verbose))
         for event in self.saved:

@@ -1,4 +1,4 @@
-"""What ``mergecheck fuzz`` says at the end of a run."""
+"""The text of ``mergecheck fuzz`` at the end of a run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]:
-    """Return what a run tested: coverage of the semantics, then the number of cases by verdict.
+    """Return the summary of a run: coverage of the semantics, then the number of cases by verdict.
 
     Args:
-        summary: what was tested.
-        verbose: say also where the time went.
+        summary: the counts.
+        verbose: also show the time of each phase.
     """
     counts = summary.counts
     return (

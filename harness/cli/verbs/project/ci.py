@@ -38,7 +38,7 @@ def report(*, results: tuple[Path, ...], github: bool, junit: Path | None) -> in
     found = [read_result(path) for path in results]
     if github:
         for line in annotation_lines(found):
-            emit_text(f"{with_escapes(line)}\n")  # commands, on purpose; what comes from cases is escaped in them
+            emit_text(f"{with_escapes(line)}\n")  # commands, on purpose; texts from cases are escaped in them
     try:
         summary = os.environ.get(SUMMARY_VARIABLE)
         if github and summary:

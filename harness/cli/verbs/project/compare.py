@@ -1,4 +1,4 @@
-"""``mergecheck cases diff --runs``: what a run found that an earlier one on the same cases did not."""
+"""``mergecheck cases diff --runs``: findings of a run that an earlier run of the same cases did not have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compare(*, old: Path, new: Path, as_json: bool) -> int:
 
 
 def compare_runs(old: Path, new: Path, *, as_json: bool) -> ExitCode:
-    """Show what one run found that the other did not.
+    """Show the findings of one run that the other does not have.
 
     Returns:
         1 or 3 if the new run has differences, or errors alone, that the old one has not.

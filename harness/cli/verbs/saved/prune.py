@@ -74,7 +74,7 @@ def prune_cases(
 
 
 def _findings(folder: Path, *, trust: bool) -> list[SavedCase]:
-    """Load the findings themselves, one case a file; what cannot be read is told and stays."""
+    """Load the findings themselves, one case a file; an unreadable file is reported and stays."""
     paths = sorted(folder.glob("*.json")) if folder.is_dir() else []
     if not paths:
         return []
@@ -97,7 +97,7 @@ def _fixed(findings: list[SavedCase], engine_name: str) -> list[SavedCase]:
 
 
 def _duplicates(findings: list[SavedCase]) -> list[tuple[SavedCase, SavedCase]]:
-    """Pair each finding with the smaller one of the same fingerprint that is kept."""
+    """Pair each finding with the smaller kept one with the same fingerprint."""
     kept: dict[Fingerprint, SavedCase] = {}
     pairs: list[tuple[SavedCase, SavedCase]] = []
     for saved in sorted(findings, key=lambda one: (sum(num_rows(one.case)), len(one.case.sql), str(one.path))):

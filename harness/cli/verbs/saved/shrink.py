@@ -161,14 +161,14 @@ class _Shrunk:
     cut_short: bool
 
     def lines(self, path: Path) -> list[str]:
-        """Say it for a person."""
+        """Return the result as text."""
         before, after = (" + ".join(map(str, num_rows(case))) for case in (self.before, self.report.case))
         cut = ", cut short by its limit" if self.cut_short else ""
         how = f"in {counted(self.num_runs, 'run')}, {self.seconds:.0f} s{cut}"
         return [f"shrunk from {before} to {after} rows (target + source) {how}", f"wrote {path}"]
 
     def document(self, path: Path) -> dict[str, object]:
-        """Say it for a program."""
+        """Return the result as JSON."""
         return {
             "id": self.report.case.id,
             "verdict": self.report.verdict.value,
@@ -182,7 +182,7 @@ class _Shrunk:
 
 
 class _Shrinking:
-    """Shrinks on one engine; known deviations that explain the difference must explain that of every smaller case."""
+    """Shrinks on one engine; known deviations that explain the difference must also explain every smaller case's."""
 
     def __init__(self, checker: Checker, report: CaseReport, limits: ShrinkLimits) -> None:
         self._checker = replace(checker, about=fingerprint(replace(report, deviations=())))

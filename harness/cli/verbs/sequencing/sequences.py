@@ -196,7 +196,7 @@ def _require_known(writers: tuple[str, ...], path: Path) -> None:
 
 
 def _require_living(engines: list[Engine]) -> None:
-    """Refuse writers that cannot merge into a table of others; a single engine says so sequence by sequence."""
+    """Refuse writers that cannot merge into another's table; a single engine reports this sequence by sequence."""
     lacking = [engine.name for engine in engines if not isinstance(engine, LivingEngine)]
     if lacking and len(engines) > 1:
         raise UserInputError(f"{lacking[0]} cannot merge into a table that others have written: leave it out")

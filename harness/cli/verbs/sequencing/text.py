@@ -1,4 +1,4 @@
-"""What ``mergecheck lab sequences`` says at its end: texts and JSON."""
+"""The report at the end of ``mergecheck lab sequences``: texts and JSON."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def show_result(reports: list[SequenceReport], *, seed: int | None, steps: int, 
 
 
 def lines_of(report: SequenceReport) -> list[str]:
-    """Say in lines how a sequence ended: where, whose turn it was, and what differs."""
+    """Describe in lines how a sequence ended: the step, the writer, and the differences."""
     kinds = [type(step).__name__.lower() for step in report.sequence.steps]
     done = ", ".join(kinds[: report.num_steps])
     lines = [f"{report.ending.value.upper()}  {printable(report.sequence.id)}  after {done}"]
@@ -73,7 +73,7 @@ def _turns(reports: list[SequenceReport]) -> Turns:
 
 
 def _show_turns(turns: Turns) -> None:
-    """Say how often each ordered pair of writers had its turn, and who read what; nothing of a single engine."""
+    """Return how often each ordered pair of writers had its turn, and the reads; empty for a single engine."""
     for title, pairs in (("written after", turns.pairs), ("read by", turns.reads)):
         told = [f"{first} -> {second} {count}" for (first, second), count in sorted(pairs.items())]
         show_wrapped([f"{title}: {', '.join(told)}"] if told else [])

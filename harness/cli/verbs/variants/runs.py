@@ -1,4 +1,4 @@
-"""What the verbs ``variants`` and ``bisect`` share: running variants, progress, the exit code."""
+"""Shared by the verbs ``variants`` and ``bisect``: running variants, progress, the exit code."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def run_variants(
 
 
 class _Progress(StatusLine):
-    """Shows the progress of a run and what it finds."""
+    """Shows the progress of a run and its findings."""
 
     def __init__(self) -> None:
         super().__init__()
