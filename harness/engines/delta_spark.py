@@ -105,7 +105,7 @@ class DeltaSparkEngine(SparkEngine):
 
     @classmethod
     def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
-        """Say what is there and what is missing for a release.
+        """List a release's requirements and whether they are met.
 
         Raises:
             UserInputError: if the text names no release.
@@ -113,7 +113,7 @@ class DeltaSparkEngine(SparkEngine):
         return (diagnose_java(),) if version is None else diagnose_delta_line(version)
 
     def takes_setting(self, name: str) -> bool:
-        """Return whether a setting is one of Spark's or Delta's."""
+        """Return whether a setting is Spark's or Delta's."""
         return full_name(name).startswith("spark.")
 
     def session(self) -> SparkSession:
@@ -239,14 +239,14 @@ def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Re
 def path_taken(
     metrics: Mapping[str, int], record: CommitRecord | None, *, marks_rows: bool = False
 ) -> MergePath | None:
-    """Tell by a commit's metrics and actions which path Delta took (R-402, R-512, R-701).
+    """Return the path that Delta took, by a commit's metrics and actions (R-402, R-512, R-701).
 
     A part that did not run took no time. Of the paths with a scan and a write, only the rewriting one removes files;
     with deletion vectors a file is also removed when it is added again.
 
     Args:
         metrics: of the commit.
-        record: what the log says of it.
+        record: its entry in the log.
         marks_rows: whether path E is taken in place of D.
     """
     if record is None or not {"scanTimeMs", "rewriteTimeMs"} <= metrics.keys():

@@ -20,7 +20,7 @@ def evolves_by_setting(case: Case) -> bool:
 
 
 def has_place_for_clause(case: Case) -> bool:
-    """Return whether the words are in the statement, or can be written into it."""
+    """Return whether the clause is in the statement, or can be written into it."""
     return bool(_MERGE.match(case.sql)) or "WITH SCHEMA EVOLUTION" in case.sql.upper()
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# Queries by which Delta Lake reads its log: they are no part of what a merge does with rows.
+# Queries by which Delta Lake reads its log: they are no part of a merge's work on rows.
 _OF_THE_LOG = ("_delta_log", "Delta Table State")
 
 
@@ -28,14 +28,14 @@ _PATIENCE = 60_000  # milliseconds for Spark's listeners to hear of what has end
 
 @contextmanager
 def recording(spark: SparkSession, plans: list[str] | None) -> Iterator[None]:
-    """Append the plans of the queries that end while this lasts; without a list nothing is asked of Spark.
+    """Append the plans of the queries that end while this lasts; without a list, Spark is not queried.
 
     Args:
         spark: a classic session; what other threads of it execute meanwhile is recorded too.
         plans: where to put them.
 
     Raises:
-        EngineDownError: the store cannot be read, which says nothing about the merge.
+        EngineDownError: the store cannot be read, which is no evidence about the merge.
     """
     if plans is None:
         yield

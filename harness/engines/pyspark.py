@@ -71,7 +71,7 @@ class PySparkEngine(SparkEngine):
 
     @classmethod
     def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
-        """Say what the merge needs on this machine.
+        """List the merge's requirements on this machine.
 
         Raises:
             UserInputError: as for ``at_version``.

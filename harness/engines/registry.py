@@ -1,4 +1,4 @@
-"""Engines by name: those of installed packages, and any class given as ``package.module:Class``."""
+"""Engines by name: engines of installed packages, and any class given as ``package.module:Class``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEMBERS = ("name", "version", "capabilities", "run", "close")
 
 
 def known_engines() -> tuple[EntryPoint, ...]:
-    """Return the engines that installed packages bring along, one of each name, by name."""
+    """Return the engines of installed packages, one for each name, by name."""
     return tuple({entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}.values())
 
 
@@ -49,7 +49,7 @@ def load_engine(name: str) -> Engine:
         name: ``duckdb``, ``delta-rs@0.25.5``, ``my_package.engine:MyEngine``. Who starts it calls ``close``.
 
     Raises:
-        UserInputError: if the name says no engine, or the class is none.
+        UserInputError: if the name is no engine's, or the class is none.
         MissingExtraError: if it needs packages that are not installed; the message has the command.
         EngineDownError: if the engine itself does not start.
     """
@@ -82,9 +82,9 @@ def load_engine(name: str) -> Engine:
 
 
 def _keep_own_name(engine: Engine, given: str) -> None:
-    """Call an engine by what the user gave if its name is that of a registered engine, which it is not.
+    """Name an engine as the user gave it, if it has a registered engine's name without being that engine.
 
-    A subclass or a wrapper takes over the name of what it is made of, and with it known deviations that may not be its
+    A subclass or a wrapper takes over its original's name, and with it known deviations that may not be its
     own; ``Capabilities.deviations_of`` declares them.
 
     Raises:
@@ -103,10 +103,10 @@ def _keep_own_name(engine: Engine, given: str) -> None:
 
 
 def diagnose_engine(name: str) -> tuple[Diagnosis, ...]:
-    """Say what an engine needs on this machine; nothing if its class does not tell (``DiagnosingEngine``).
+    """List an engine's requirements on this machine; empty unless its class is a ``DiagnosingEngine``.
 
     Raises:
-        UserInputError: if the name says no engine, or no release of it.
+        UserInputError: if the name is no engine's, or no release of it.
     """
     plain, _, version = name.partition("@")
     tell = getattr(_class_named(plain), "diagnose", None)

@@ -32,7 +32,7 @@ COMPILED_PROFILES = (
 """Five cases in six with code generation, as users have it; those of ``FAST_PROFILES`` as in production."""
 
 SOURCE_SETTING = "mergecheck.source"
-"""Says how the source reaches the merge, ``table`` or ``relation``; for the harness, no engine is told."""
+"""The setting for how the source reaches the merge, ``table`` or ``relation``; only the harness reads it."""
 
 # Settings that a case may name besides those that merge/ reads: they change how Spark works, never what it answers.
 PLANNER_SETTINGS = frozenset(
@@ -64,7 +64,7 @@ RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "
 """The names of the result row (R-110), as ``merge_sql`` gives it."""
 _HARNESS_PREFIX = "mergecheck."
 _WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
-# How the cases from Delta's suites spell a setting (R-144).
+# The names of settings in the cases from Delta's suites (R-144).
 _OTHER_SPELLINGS = {"void_columns": DROP_NULL_COLUMNS}
 
 
@@ -104,7 +104,7 @@ def profile_of(case: Case, profiles: Sequence[Profile] = FAST_PROFILES) -> Profi
 def reads_source_from_table(case: Case) -> bool:
     """Choose how the source reaches the merge: as a Delta table, or for one case in four as a local relation.
 
-    A case may say it itself.
+    A case may set it itself.
     """
     chosen = case.conf.get(SOURCE_SETTING)
     if chosen is not None:
@@ -123,18 +123,18 @@ def draw(case: Case, purpose: str) -> int:
 
 
 def full_name(setting: str) -> str:
-    """Give the full name of a setting that a case spells as Delta's suites do."""
+    """Return the full name of a setting in the notation of Delta's suites."""
     return _OTHER_SPELLINGS.get(setting, setting)
 
 
 def is_read_by_merge(setting: str) -> bool:
-    """Return whether the merge of this project, or Spark under it, reads a setting, or nobody does in a merge."""
+    """Return whether this project's merge, or Spark under it, reads a setting, or no merge does."""
     name = full_name(setting)
     return name in PLANNER_SETTINGS.union(SETTING_NAMES, _KEPT_BY_SPARK) or is_without_effect(name)
 
 
 def is_for_harness(setting: str) -> bool:
-    """Return whether a setting speaks to the harness, so that no engine has to know it."""
+    """Return whether a setting is for the harness, so that engines may ignore it."""
     return setting.startswith(_HARNESS_PREFIX) and not setting.startswith(OWN_PREFIX)
 
 

@@ -1,4 +1,4 @@
-"""What the engines on Spark have in common: the session, the tables of a case, its settings."""
+"""Shared by the engines on Spark: the session, the tables of a case, its settings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class StagedCase:
         location: path of the target for Spark.
         staged: publishes further tables.
         before: the files of the target before the merge.
-        plans: takes the plans of the merge; None if nobody asked for them.
+        plans: takes the plans of the merge; None if they were not requested.
     """
 
     spark: SparkSession
@@ -115,7 +115,7 @@ class SparkEngine(ABC):
 
     @abstractmethod
     def merge(self, staged: StagedCase) -> EngineResult:
-        """Run the merge of a case whose settings are set, and read what it did."""
+        """Run the merge of a case whose settings are set, and read its outcome."""
 
     def run(self, case: Case) -> EngineResult:
         """Run one case in a table of its own, which is gone afterwards.
@@ -126,7 +126,7 @@ class SparkEngine(ABC):
         return self._run(case, table=None, plans=None)
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
-        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+        """Run a case on an existing table, which stays; the case's target holds its current rows.
 
         Raises:
             EngineDownError: as for ``run``.

@@ -27,7 +27,7 @@ _START_SECONDS, _STOP_SECONDS = 120.0, 5.0
 
 
 class WorkerLostError(RuntimeError):
-    """The child ended before it answered; the message carries what it said last."""
+    """The child ended before it answered; the message carries its last output."""
 
 
 class WorkerTimeoutError(RuntimeError):
@@ -98,7 +98,7 @@ class WorkerProcess:
             self.close()
             raise WorkerTimeoutError(f"no answer within {timeout:.0f} s") from None
         except BaseException:
-            self.close()  # an interrupt: the answer that is still to come belongs to nobody
+            self.close()  # an interrupt: the answer that is still to come must not be read as another's
             raise
         if not line:
             raise self._lost(child)

@@ -35,7 +35,7 @@ def environment_python(name: str, version: str, requirements: Sequence[str]) -> 
     Args:
         name: of the engine, for the folder's name.
         version: which release, such as ``0.25.5``.
-        requirements: what to install, as pip spells it; the release itself and what it needs besides.
+        requirements: what to install, in pip's notation; the release itself and its further requirements.
 
     Raises:
         UserInputError: if the version is none, or was never released.
@@ -80,7 +80,7 @@ def _make(directory: Path, what: str, requirements: Sequence[str]) -> None:
             install = [str(_interpreter(building / "env")), "-I", "-m", "pip", "install", "--quiet"]
         _run([*install, *requirements], what, folder=building)
         (building / "env" / _COMPLETE).touch()
-        shutil.rmtree(directory, ignore_errors=True)  # what an interrupted run left there
+        shutil.rmtree(directory, ignore_errors=True)  # leftovers of an interrupted run
         try:
             (building / "env").rename(directory)
         except OSError:

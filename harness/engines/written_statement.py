@@ -1,4 +1,4 @@
-"""A MERGE as it is written, without a verdict on it: what is wrong with a statement is for DuckDB to say."""
+"""A MERGE as it is written, without a verdict on it: DuckDB has to find the faults of a statement."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read_statement(sql: str) -> WrittenStatement:
     """Read a MERGE by Spark's grammar.
 
     Raises:
-        UnsupportedByReferenceError: for text that Spark's parser refuses, or that has parts nobody here knows.
+        UnsupportedByReferenceError: for text that Spark's parser refuses, or that has parts unknown here.
     """
     plain, without_clause = _plain(sql)
     plain, is_evolving = without_evolution(plain)
@@ -84,7 +84,7 @@ def read_statement(sql: str) -> WrittenStatement:
 
 
 def _plain(sql: str) -> tuple[str, bool]:
-    """Write a statement so that it has one reading, and with a clause if it has none; tell whether it has none."""
+    """Write a statement unambiguously, and with a clause if it has none; return whether it has none."""
     try:
         text, without_clause = read_merge(sql), False
     except RejectedError as error:
@@ -162,7 +162,7 @@ def draws_by_chance(statement: WrittenStatement) -> bool:
 
 
 def extension(statement: WrittenStatement) -> str:
-    """Name what a statement has that Delta refuses and DuckDB documents; empty if there is nothing."""
+    """Name the construct of a statement that Delta refuses and DuckDB documents; empty if there is none."""
     conditions = [statement.on, *(c.condition for c in statement.clauses if c.condition is not None)]
     if any(node.find(exp.Query) is not None for node in conditions):
         return "subqueries in conditions"  # R-133

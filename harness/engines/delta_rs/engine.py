@@ -56,7 +56,7 @@ UNREADABLE_FEED = "MERGECHECK_UNREADABLE_FEED"
 _WORKER = Path(__file__).with_name("worker.py")
 _TIMEOUT = 60.0
 _SWITCHES = ("streamed_exec",)
-# How the releases say that they do not know a table's protocol: the table is at fault, not the merge.
+# The releases' errors for an unknown table protocol: the table is at fault, not the merge.
 _NO_SUCH_TABLE = re.compile(
     r"(unsupported|not supported|does not support|unknown)[^.]*(reader|writer|table|column mapping)[ -]*"
     r"(feature|version)|(reader|writer) (version|feature)[^.]*(not|un)[ ]?supported|"
@@ -77,8 +77,8 @@ _REASONS = {
 class DeltaRsEngine:
     """Runs a case through ``DeltaTable.merge`` on a fresh Delta table, in a child process.
 
-    The statement is said in the merger's own calls; the source goes over as an Arrow table. The table is read back by
-    its log and files, and its change feed is what ``load_cdf`` says. A process that dies or hangs is an answer.
+    The statement becomes the merger's own calls; the source goes over as an Arrow table. The table is read back by
+    its log and files, and its change feed by ``load_cdf``. A process that dies or hangs is an answer.
 
     Args:
         version: which release; without one, the installed one.
@@ -123,7 +123,7 @@ class DeltaRsEngine:
         return functools.partial(type(self), version=self.version, python=self._python)
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say what of a case this release, or the translation, has no words for."""
+        """Return why this release, or the translation, does not support a case."""
         said = self._translate(case)
         return said if isinstance(said, Unsupported) else None
 
@@ -146,7 +146,7 @@ class DeltaRsEngine:
             return self._merge(case, calls, directory / "target", directory)
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
-        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+        """Run a case on an existing table, which stays; the case's target holds its current rows.
 
         Raises:
             EngineDownError: as for ``run``.
@@ -192,7 +192,7 @@ class DeltaRsEngine:
         return calls
 
     def _lacking(self, calls: MergeCalls) -> str | None:
-        """Say what this release's merge has no argument for."""
+        """Return which of the case's needs this release's merge has no argument for."""
         for option in calls.options:
             if option not in self._options:
                 return f"option {option}"

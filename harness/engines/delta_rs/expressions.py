@@ -63,7 +63,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Says the expressions of one scope.
+    """Translates the expressions of one scope.
 
     Attributes:
         sides: the tables whose columns may be used.
@@ -74,10 +74,10 @@ class Speaker:
     held: tuple[HeldNumbers, ...]
 
     def say(self, node: exp.Expr) -> Said:
-        """Say one expression.
+        """Translate one expression.
 
         Raises:
-            UnsayableError: for what the two systems do not mean alike.
+            UnsayableError: if its meaning differs between the two systems.
         """
         cases: dict[type[exp.Expr], Callable[[Any], Said]] = {
             exp.Column: self._name,
@@ -107,7 +107,7 @@ class Speaker:
         return way(node)
 
     def condition(self, node: exp.Expr) -> str:
-        """Say a condition."""
+        """Translate a condition."""
         return self._boolean(node)
 
     def _boolean(self, node: exp.Expr) -> str:

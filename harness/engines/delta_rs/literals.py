@@ -44,12 +44,12 @@ def text_literal(text: str) -> str:
 
 
 def text_value(node: exp.Expr) -> Said:
-    """Say a literal text."""
+    """Translate a literal text."""
     return Said(text_literal(str(node.this)), STRING)
 
 
 def number(text: str) -> Said:
-    """Say a literal number, of the type that Spark gives it.
+    """Translate a literal number, of the type that Spark gives it.
 
     Raises:
         UnsayableError: beyond BIGINT, or with an exponent.
@@ -68,7 +68,7 @@ def number(text: str) -> Said:
 
 
 def cast_text(text: str, wanted: DataType) -> Said:
-    """Say a typed literal, if its text is in the form that leaves no doubt."""
+    """Translate a typed literal, if the form of its text is unambiguous."""
     if wanted == STRING:
         return Said(text_literal(text), STRING)
     if wanted in (TIMESTAMP, TIMESTAMP_NTZ):

@@ -1,4 +1,4 @@
-"""What a merge of delta-rs left behind: rows and commit by the table's log and files, metrics by what it returns."""
+"""The outcome of a merge of delta-rs: rows and commit by the table's log and files, metrics by its return value."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ METRICS = {
 }
 
 COMPARED_METRICS = frozenset({"numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"})
-"""What a merge must count whatever files it rewrites; the others must fit the files (P-6, P-10)."""
+"""Metrics that a merge must count whatever files it rewrites; the others must fit the files (P-6, P-10)."""
 
 COMMIT_INFO = frozenset(
     {
@@ -55,14 +55,14 @@ COMMIT_INFO = frozenset(
         "engineInfo",
     }
 )
-"""What it says of a commit as Delta does. ON is an entry ``mergePredicate``; flags and a transaction id are absent."""
+"""Entries of a commit that match Delta's. ON is an entry ``mergePredicate``; flags and a transaction id are absent."""
 
 
 def observed(path: Path, metrics: Mapping[str, int], *, before: TableFiles) -> TableOutcome | Rejection:
-    """Report what the table says after a merge that claims success, or that it cannot be read.
+    """Read the table after a merge that claims success, or report that it cannot be read.
 
     A merge that changes no row may make a version or not (R-732 is Delta's own choice), so that none was made is not
-    reported: if one was needed, the rows tell.
+    reported: if one was needed, the rows show it.
 
     Args:
         path: the table.
@@ -103,7 +103,7 @@ def _read(path: Path, metrics: Mapping[str, int], before: TableFiles) -> TableOu
 
 
 def with_library_feed(outcome: TableOutcome, read: pa.Table) -> TableOutcome:
-    """Show the change feed as the library's own reader gives it, if that differs from what the log says."""
+    """Show the change feed as the library's own reader gives it, if that differs from the log's."""
     typed = as_nullable(Schema((*outcome.schema.columns, Field("_change_type", STRING))))
     arrow = arrow_schema(typed)
     if missing := [name for name in arrow.names if name not in read.column_names]:

@@ -1,4 +1,4 @@
-"""What the releases of ``deltalake`` need to be installed, and what their merge cannot be asked for."""
+"""Requirements of the releases of ``deltalake``, and features that their merges do not support."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-# Features of random cases that no release's merge has words for.
+# Features of random cases that no release's merge can express.
 _NEVER = frozenset(
     {
         "commit-settings",
@@ -32,7 +32,7 @@ _FAILS_ON_COMMENTS = ((0, 19), (0, 25))  # from the first of these releases, and
 
 
 def requirements(version: str) -> list[str]:
-    """List what an environment of a release holds; old releases do not pin the pyarrow that they were made for."""
+    """List the packages of a release's environment; old releases do not pin the pyarrow that they were made for."""
     arrow = "pyarrow<16" if _minor(version) < _FIRST_WITHOUT_OLD_ARROW else "pyarrow<19"
     return [f"deltalake=={version}", arrow, "numpy<2"]
 

@@ -44,7 +44,7 @@ class MergeCalls:
         clauses: calls of the merger in the statement's order, with their arguments.
         options: named arguments of ``DeltaTable.merge``.
         stream: whether the source goes over as a stream of batches.
-        source_rows: what the case's source, or its query, gives.
+        source_rows: the rows of the case's source, or of its query.
     """
 
     predicate: str
@@ -63,14 +63,14 @@ class MergeCalls:
 
 
 def merge_calls(case: Case, reference: MergeReference) -> MergeCalls:
-    """Say a case's MERGE.
+    """Translate a case's MERGE.
 
     Args:
         case: has the statement.
         reference: resolves it.
 
     Raises:
-        UnsayableError: if delta-rs, or the translation, has no words for it.
+        UnsayableError: if delta-rs, or the translation, cannot express it.
     """
     try:
         resolved = reference.resolve(case)
@@ -246,12 +246,12 @@ class _Writer:
 
 
 def _without_brackets(tree: exp.Expr) -> exp.Expr:
-    """Take brackets off; a tree says what belongs together without them."""
+    """Take brackets off; in a tree they are redundant."""
     return tree.transform(lambda node: node.unnest() if isinstance(node, exp.Paren) else node)
 
 
 def _plain(data_type: DataType) -> DataType | tuple[Any, ...]:
-    """Give a type without what says that members of a struct are NOT NULL."""
+    """Return a type without the marks that members of a struct are NOT NULL."""
     if isinstance(data_type, StructType):
         return tuple((member.name, _plain(member.type)) for member in data_type.fields)
     return data_type

@@ -41,7 +41,7 @@ _SQL_TYPES = {
 
 
 class UnsayableError(Exception):
-    """delta-rs has no words for it, or other words; ``reason`` is countable."""
+    """delta-rs has no equivalent expression, or one of another meaning; ``reason`` is countable."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -107,7 +107,7 @@ def cast_value(said: Said, wanted: DataType) -> Said:
 
 
 def one_type(values: Sequence[Said]) -> DataType:
-    """Return the type of a value that is one of several.
+    """Return the common type of several values.
 
     Raises:
         UnsayableError: if they would have to be cast.
@@ -140,7 +140,7 @@ def _decimal_size(data_type: DataType) -> tuple[int, int] | None:
 
 
 def is_integer(data_type: DataType) -> bool:
-    """Return whether a type is one of the four whole-number types."""
+    """Return whether a type is any of the four whole-number types."""
     return isinstance(data_type, AtomicType) and data_type.name in BITS
 
 

@@ -49,8 +49,8 @@ class DuckDbEngine:
 
     The rows of the table come from the plain merge; the other must leave the same table. Numbers of rows and change
     rows come from RETURNING (the rows before an update follow from the tables). A merge that draws values by chance is
-    run once, with RETURNING. Errors are told by DuckDB's words,
-    which no rule of Delta's knows. A process that dies or hangs, or an internal error, is an answer.
+    run once, with RETURNING. Errors are DuckDB's own,
+    which no rule of Delta's covers. A process that dies or hangs, or an internal error, is an answer.
 
     Args:
         version: which DuckDB; without one, the installed one.
@@ -111,7 +111,7 @@ class DuckDbEngine:
         return functools.partial(type(self), version=self.version, python=self._python)
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say what of a case DuckDB, or the translation, has no words for."""
+        """Return why DuckDB, or the translation, does not support a case."""
         prepared = _prepare(case)
         return prepared if isinstance(prepared, Unsupported) else None
 
@@ -224,7 +224,7 @@ def error_class(error: dict[str, str]) -> str:
 
 
 def _columns(answer: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Name, type and nullability of each column; what else DESCRIBE tells (keys, defaults) is no schema."""
+    """Name, type and nullability of each column; other output of DESCRIBE (keys, defaults) is no schema."""
     return [tuple(row[:3]) for row in answer["rows"]]
 
 

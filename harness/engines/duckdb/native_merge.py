@@ -53,7 +53,7 @@ class MergeWriter:
     """Writes one statement.
 
     Attributes:
-        tables: what a subquery may read, by lower-case name.
+        tables: the tables that a subquery may read, by lower-case name.
         source_text: the text after USING for a source that is a table, in DuckDB SQL.
     """
 
@@ -69,7 +69,7 @@ class MergeWriter:
         """Write the statement without RETURNING.
 
         Raises:
-            UnsupportedByReferenceError: for what DuckDB, or this project, cannot say.
+            UnsupportedByReferenceError: if DuckDB, or this project, cannot express it.
         """
         alias = f" AS {identifier(self.statement.target_alias)}" if self.statement.target_alias else ""
         parts = [f"MERGE INTO {identifier(self.statement.target)}{alias}", f"USING {self._source()}"]
@@ -141,7 +141,7 @@ class MergeWriter:
         return f"WHEN {words}{condition} THEN {self._action(clause)}"
 
     def _nothing(self) -> list[str]:
-        """Say of every kind that may let a row pass that nothing happens to it."""
+        """Return clauses that do nothing, for every kind that may let a row pass."""
         open_kinds = [
             kind for kind in Kind if not any(c.kind is kind and c.condition is None for c in self.statement.clauses)
         ]

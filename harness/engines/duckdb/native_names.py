@@ -1,4 +1,4 @@
-"""Names in DuckDB text: as the statement writes them, so that DuckDB has to find what they mean."""
+"""Names in DuckDB text: as the statement writes them, so that DuckDB has to resolve them."""
 
 from __future__ import annotations
 

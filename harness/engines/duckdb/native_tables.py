@@ -124,9 +124,10 @@ def create_target(target: Target, *, temporary: bool, primary_key: str | None, c
 
 
 def misfits(schema: Schema, incoming: str, *, case_sensitive: bool) -> str | None:
-    """Write the query of registered rows whose generated columns hold what is not computed; None without such columns.
+    """Write the query of registered rows with other generated values than computed; None without generated columns.
 
-    A case may say so, and Delta keeps it; DuckDB computes the column anew, so that its table is another one.
+    A case may have such values, and Delta keeps them; DuckDB computes the column anew, so that its table is another
+    one.
     """
     translator = _translator(schema, case_sensitive=case_sensitive)
     wrong = [
@@ -161,7 +162,7 @@ def _column(column: Field, translator: Translator) -> str:
 
 
 def insert_rows(table: str, schema: Schema, incoming: str, *, where: str = "") -> Step:
-    """Make the step that inserts what was registered; generated columns compute themselves."""
+    """Make the step that inserts the registered rows; generated columns compute themselves."""
     stored = [(i, column.name) for i, column in enumerate(schema.columns) if column.generated is None]
     names = ", ".join(identifier(name) for _, name in stored)
     values = ", ".join(f"c{i}" for i, _ in stored)

@@ -1,4 +1,4 @@
-"""How DuckDB is made to run a merge: the settings ``duckdb.*`` of a case, none of which changes what it means."""
+"""How DuckDB is made to run a merge: the settings ``duckdb.*`` of a case, none of which changes its meaning."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DuckDbOptions:
         database: ``file`` is read after it was opened again.
         index: an index on the key, on another column, or a primary key on the key.
         star: how ``*`` is written, if DuckDB's own forms mean the same.
-        clauses: other words for the same clauses.
+        clauses: another notation of the same clauses.
         session: DuckDB's own settings and their values, written as SQL.
     """
 

@@ -1,4 +1,4 @@
-"""Take lambdas out of translated expressions, if DuckDB allows none, or if plain SQL says the same.
+"""Take lambdas out of translated expressions, if DuckDB allows none, or if plain SQL is equivalent.
 
 The reference's casts bind their operand with ``list_transform([operand], lambda x: body)[1]``, so that long operands
 are written once. DuckDB's tables take no lambdas in CHECK, DEFAULT and GENERATED, and its optimizer sees less through

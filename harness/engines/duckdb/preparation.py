@@ -58,8 +58,8 @@ class Preparation:
         merge: the MERGE without RETURNING; ``prefix`` is the text before it.
         key: the column that an index is made on.
         misfits: the query of rows with values that the table would not compute; None if it computes none.
-        extension: what the statement has that DuckDB allows and Delta refuses, empty for nothing; if DuckDB merges,
-            its answer cannot be held against a rule.
+        extension: the construct that DuckDB allows and Delta refuses, empty for none; if DuckDB merges,
+            its answer cannot be compared with a rule.
         draws: whether the merge draws values by chance: it is run once then, since no two runs are alike.
     """
 
@@ -79,7 +79,7 @@ class Preparation:
         """List the steps of one merge into a new table.
 
         Args:
-            returning: whether the merge tells which rows it changed; the plain merge succeeded then, unless values
+            returning: whether the merge returns the rows it changed; the plain merge succeeded then, unless values
                 are drawn by chance.
         """
         in_file = self.options.database == "file"
@@ -171,7 +171,7 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
     """Translate a case; ``directory`` is where its steps may write files.
 
     Raises:
-        UnsupportedByReferenceError: for what DuckDB has no words for.
+        UnsupportedByReferenceError: if DuckDB has no equivalent expression.
     """
     settings = read_settings(case)
     statement = read_statement(case.sql)

@@ -1,4 +1,4 @@
-"""What RETURNING tells: how many rows of each action, and, with the tables before and after, the change rows."""
+"""The output of RETURNING: how many rows of each action, and, with the tables before and after, the change rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Returned:
         """Count rows by action.
 
         Args:
-            changed: how many rows the same merge without RETURNING says it changed; what both disagree on is counted
+            changed: how many rows the same merge without RETURNING reports as changed; the difference of both is
+                counted
                 as updated rows, so that a wrong number shows up.
         """
         counts = Counter(action for action, _ in self.rows)
@@ -42,7 +43,7 @@ class Returned:
     def changes(self, before: Sequence[Row], after: Sequence[Row], schema: Schema) -> tuple[Row, ...]:
         """Give the change rows (R-610).
 
-        DuckDB does not return what an updated row was before. The pre-images follow from the two tables: whatever was
+        DuckDB does not return an updated row's previous values. The pre-images follow from the two tables: whatever was
         there or came in, and is neither there any more nor was deleted, was updated. Where RETURNING does not fit the
         tables, these rows do not fit either.
         """

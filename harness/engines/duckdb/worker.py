@@ -73,7 +73,7 @@ class Session:
             self.answers[step["name"]] = self.asked(step["sql"], as_table=kind == "ask")
 
     def set(self, name: str, value: str) -> None:
-        """Change a setting; most cases want what the one before had."""
+        """Change a setting; most cases need the same as the one before."""
         if self.settings.get(name) != value:
             self.connection.execute(f"SET {name} = {value}")
             self.settings[name] = value
@@ -101,7 +101,7 @@ class Session:
             return {"error": described(error)}
 
     def suspect(self, error: Exception) -> None:
-        """Take another DuckDB for the next request after an error that nobody should see."""
+        """Take another DuckDB for the next request after an internal error."""
         if isinstance(error, duckdb.InternalException | duckdb.FatalException):
             self.broken = True
 
@@ -124,7 +124,7 @@ def encoded(table: pa.Table) -> str:
 
 
 def described(error: Exception) -> dict[str, str]:
-    """Tell an error's class and message; the stack trace of an internal error is left out."""
+    """Return an error's class and message; the stack trace of an internal error is left out."""
     return {"class": type(error).__name__, "message": str(error).split("\n\nStack Trace")[0]}
 
 
@@ -140,7 +140,7 @@ def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     except duckdb.Error as error:
         with contextlib.suppress(duckdb.Error):
             session.connection.execute("ROLLBACK")
-        session.broken = True  # nobody knows how far the steps came
+        session.broken = True  # the steps may have stopped anywhere
         failed = described(error)
     if session.broken:
         session.close()

@@ -1,4 +1,4 @@
-"""What Iceberg tells of a merge, in the words of the harness: metrics, change rows, and the laws of row ids."""
+"""Iceberg's answer to a merge in the harness's types: metrics, change rows, and the laws of row ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _METRICS = {
     "not-matched-by-source-deleted": "numTargetRowsNotMatchedBySourceDeleted",
 }
 COMPARED_METRICS = frozenset(_METRICS.values()) - {"numTargetRowsCopied"}
-"""What a merge must count whatever files it rewrites; copied rows must fit the files (P-10)."""
+"""Metrics that a merge must count whatever files it rewrites; copied rows must fit the files (P-10)."""
 
 CHANGE_TYPES = {"DELETE": "delete", "INSERT": "insert"}
 """The types of a changelog's rows, and Delta's. An update is a row that is gone and one that is new."""
@@ -50,15 +50,15 @@ def outcome_of(
     snapshot: Snapshot | None,
     id_faults: tuple[str, ...],
 ) -> TableOutcome:
-    """Put together what was seen.
+    """Build the outcome from the observations.
 
     Args:
         schema: of the table after the merge.
         rows: of the table after the merge.
-        changes: rows that are gone, and new ones; None if nobody asked for them, or they cannot be told.
-        feed: whether they can be told.
+        changes: rows that are gone, and new ones; None if they were not requested, or cannot be derived.
+        feed: whether they can be derived.
         snapshot: the one that the merge made; None if it made none.
-        id_faults: what is wrong with the rows' ids.
+        id_faults: the faults of the rows' ids.
     """
     summary = {} if snapshot is None else snapshot.summary
     metrics = {} if snapshot is None else metrics_of(snapshot)
@@ -79,7 +79,7 @@ def outcome_of(
 def row_id_faults(
     before: Sequence[tuple[int, int]], after: Sequence[tuple[int, int]], metrics: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """Hold the ids of rows against the numbers of rows that were inserted, updated and deleted.
+    """Compare the ids of rows with the numbers of rows that were inserted, updated and deleted.
 
     A row keeps its id if it is updated or copied; a new row has a new one. What changes a row, and nothing else, gives
     it the number of the new snapshot.
@@ -87,7 +87,7 @@ def row_id_faults(
     Args:
         before: id and number of the last change of each row before the merge.
         after: the same afterwards.
-        metrics: what the merge reports.
+        metrics: the merge's metrics.
     """
     return tuple(_faults(dict(before), dict(after), len(after), metrics))
 

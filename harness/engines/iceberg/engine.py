@@ -116,7 +116,7 @@ class IcebergEngine:
 
     @classmethod
     def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
-        """Say what is there and what is missing for a release.
+        """List a release's requirements and whether they are met.
 
         Raises:
             UserInputError: if the text names no release.
@@ -128,7 +128,7 @@ class IcebergEngine:
         return functools.partial(type(self), self._release)
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say what of a case Iceberg does not have."""
+        """Return which part of a case Iceberg does not support."""
         reason = lacking(case)
         return None if reason is None else Unsupported(reason)
 
@@ -202,7 +202,7 @@ class IcebergEngine:
     def _changes(
         self, case: Case, schema: Schema, before: Snapshot | None, snapshot: Snapshot | None, directory: Path
     ) -> tuple[Row, ...] | Rejection | None:
-        """Read the change rows; None if the case asks for none, or Iceberg cannot tell them."""
+        """Read the change rows; None if the case asks for none, or they cannot be derived from Iceberg."""
         if not case.target.change_data_feed or not has_changelog(case):
             return None
         if snapshot is None:

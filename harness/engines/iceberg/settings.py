@@ -1,4 +1,4 @@
-"""What of a case Iceberg has: kinds of tables, types, constraints and settings; the rest is unsupported, by name."""
+"""Iceberg's support for a case: kinds of tables, types, constraints and settings; the rest is unsupported, by name."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _STORE_ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 
 
 def lacking(case: Case) -> str | None:
-    """Say what of a case Iceberg does not have; None if it has all."""
+    """Return which part of a case Iceberg does not support; None if it supports all."""
     target = case.target
     if case.tables:
         return "tables beside target and source"
@@ -120,7 +120,7 @@ def session_settings(case: Case) -> dict[str, str]:
 
 
 def mode_of(case: Case) -> str:
-    """Tell how the table changes rows."""
+    """Return how the table changes rows."""
     return case.conf.get(MODE, COPY_ON_WRITE)
 
 
@@ -137,5 +137,5 @@ def _has_map(data_type: DataType) -> bool:
 
 
 def format_of(case: Case) -> int:
-    """Tell the version of the table's format."""
+    """Return the version of the table's format."""
     return int(case.conf.get(FORMAT, "2"))

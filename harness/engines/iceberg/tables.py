@@ -1,4 +1,4 @@
-"""The tables of a case for Iceberg: statements that make them, and what the table's own metadata say afterwards."""
+"""The tables of a case for Iceberg: statements that make them, and the table's own metadata afterwards."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Snapshot:
 
     Attributes:
         number: its id.
-        summary: what it says of itself, by name.
+        summary: its own summary, by name.
     """
 
     number: int
@@ -84,7 +84,7 @@ def creation(case: Case, files: Path) -> list[dict[str, Any]]:
 
 
 def query_of_rows(case: Case) -> str:
-    """Spell the query for all rows of the table, with their ids if the format has them."""
+    """Write the query for all rows of the table, with their ids if the format has them."""
     ids = f", {', '.join(ROW_IDS)}" if has_row_ids(case) else ""
     return f"SELECT *{ids} FROM {TARGET}"
 

@@ -1,4 +1,4 @@
-"""The engine ``postgres``: PostgreSQL's own MERGE, an independent vote on what a merge does to rows."""
+"""The engine ``postgres``: PostgreSQL's own MERGE, an independent vote on a merge's effect on rows."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class PostgresEngine:
         return functools.partial(type(self), version=self.version)
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say what of a case PostgreSQL, or the translation, has no words for."""
+        """Return why PostgreSQL, or the translation, does not support a case."""
         translated = _translated(case)
         return translated if isinstance(translated, Unsupported) else None
 

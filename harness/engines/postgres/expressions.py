@@ -1,4 +1,4 @@
-"""Expressions in PostgreSQL's SQL, for what means the same there as in Spark; types say what does.
+"""Expressions in PostgreSQL's SQL, if they mean the same there as in Spark, by their types.
 
 What breaks a rule of Delta's, such as a name that does not resolve, is handed over as it is written, for PostgreSQL to
 refuse. What could mean something else is unsupported.
@@ -77,7 +77,7 @@ class Written:
 
 
 def family_of(data_type: DataType) -> Family:
-    """Tell how values of a type compare.
+    """Return how values of a type compare.
 
     Raises:
         UnsupportedByReferenceError: for a type that PostgreSQL does not have.
@@ -236,7 +236,7 @@ class ExpressionWriter:
 
 
 def _common_type(function: str, parts: Sequence[Written]) -> DataType | None:
-    """Find the type of an expression that has the value of one of its parts."""
+    """Find the type of an expression that takes its value from any of its parts."""
     types = {part.type for part in parts if part.type is not None}
     if len(types) > 1 and not types <= t.INTEGER_BITS.keys():
         raise UnsupportedByReferenceError(f"{function} of several types")

@@ -55,7 +55,7 @@ def translate(case: Case) -> PostgresCase:
     """Write a case in PostgreSQL's SQL.
 
     Raises:
-        UnsupportedByReferenceError: for what PostgreSQL has no words for, or what could mean something else there.
+        UnsupportedByReferenceError: if PostgreSQL cannot express it, or it could mean something else there.
     """
     settings = read_settings(case)
     _check(case, settings)

@@ -57,7 +57,7 @@ def merged(connection: psycopg.Connection[Any], request: dict[str, Any]) -> dict
 
 
 def described(error: psycopg.Error) -> dict[str, str]:
-    """Tell an error's SQLSTATE and its message."""
+    """Return an error's SQLSTATE and its message."""
     return {"class": error.sqlstate or type(error).__name__, "message": str(error).strip()}
 
 

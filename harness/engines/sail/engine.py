@@ -92,7 +92,7 @@ class SailEngine:
         return functools.partial(type(self), version=self.version)
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say what of a case Sail has no setting for."""
+        """Return which setting of a case Sail does not support."""
         reason = lacking(case)
         return None if reason is None else Unsupported(reason)
 
@@ -113,7 +113,7 @@ class SailEngine:
             return self._merge(replace(case, target=target), directory / "target", directory)
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
-        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+        """Run a case on an existing table, which stays; the case's target holds its current rows.
 
         Raises:
             EngineDownError: as for ``run``.
@@ -165,7 +165,7 @@ class SailEngine:
 def _without_what_is_sails_own(seen: TableOutcome) -> TableOutcome:
     """Leave out what its capabilities say: metrics that are numbers, and whether there is a version if no row changes.
 
-    Sail tells its metrics in the commit only, so that there are none without a commit.
+    Sail reports its metrics in the commit only, so that there are none without a commit.
     """
     faults = tuple(fault for fault in seen.commit_faults if not fault[1].startswith(NUMBERS))
     return replace(seen, commit_faults=faults, committed=None, history_metrics=seen.committed is not False)

@@ -24,7 +24,7 @@ COMPARED_METRICS = frozenset(
         "numTargetRowsNotMatchedBySourceDeleted",
     }
 )
-"""What a merge must count whatever files it rewrites; the others must fit the files (P-6, P-10)."""
+"""Metrics that a merge must count whatever files it rewrites; the others must fit the files (P-6, P-10)."""
 
 FEATURES_OFF = frozenset(
     {
@@ -66,7 +66,7 @@ _DELTAS_PLANNER = "spark.databricks.delta.merge."
 
 
 def lacking(case: Case) -> str | None:
-    """Say which of a case's settings Sail cannot obey, or what its table has that Sail lacks; None if it has all."""
+    """Return which settings of a case Sail cannot obey, or which features of its table Sail lacks; None if none."""
     if case.target.schema.of_delta_only is not None:
         return case.target.schema.of_delta_only
     if case.tables:
@@ -87,5 +87,5 @@ def lacking(case: Case) -> str | None:
 
 
 def passed_on(case: Case) -> dict[str, str]:
-    """Give the settings that Sail is told."""
+    """Return the settings that are passed on to Sail."""
     return {name: value for name, value in case.conf.items() if name in _PASSED_ON}

@@ -35,7 +35,7 @@ def main() -> None:
             answer: dict[str, Any] = {"version": version("pysail")}
         else:
             if server is None:
-                server, spark = _started()  # the server stops as soon as nobody holds it
+                server, spark = _started()  # the server stops as soon as no reference to it is left
             answer = (_rows if request["do"] == "rows" else _merge)(spark, request)
         out.write(json.dumps(answer) + "\n")
         out.flush()

@@ -40,7 +40,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkPlace:
-    """Where Spark runs and where tables are made; see ``spark_place`` for what is allowed.
+    """Where Spark runs and where tables are made; see ``spark_place`` for the allowed values.
 
     Attributes:
         master: ``local[N]`` or ``spark://HOST:PORT``; has no meaning if ``remote`` is given.

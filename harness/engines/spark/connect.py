@@ -39,7 +39,7 @@ def start_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession
     """Open the session of this process at a Spark Connect server.
 
     Raises:
-        EngineDownError: if nobody answers, or the server is not Spark Connect or has no workers.
+        EngineDownError: if there is no answer, or the server is not Spark Connect or has no workers.
         MissingExtraError: if the client's packages are not installed.
         UserInputError: for an address that Spark Connect does not accept.
     """
@@ -62,7 +62,7 @@ def another_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSessi
     with _quietly():
         builder = RemoteSession.builder.remote(place.remote or "")
         session = _prepared(cast("SparkSession", builder.create()), settings)
-    # a channel that is closed after Python's threads have ended waits for one of them, and the process never ends
+    # a channel that is closed after Python's threads have ended waits for one, and the process never ends
     atexit.register(session.stop)
     return session
 
@@ -78,7 +78,7 @@ def make_active(session: SparkSession) -> None:
 
 
 def is_remote(session: SparkSession) -> bool:
-    """Return whether a session is one of Spark Connect."""
+    """Return whether a session is a Spark Connect session."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 

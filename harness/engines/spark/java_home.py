@@ -32,7 +32,7 @@ def check_java() -> None:
 
 
 def diagnose_java() -> Diagnosis:
-    """Say which Java there is, and how to get one on which Spark runs."""
+    """Return which Java there is, and how to get one on which Spark runs."""
     fix = (
         f"install Java {MINIMUM_JAVA} or later (e.g. 'apt-get install openjdk-17-jre-headless') or set JAVA_HOME to it"
     )

@@ -148,8 +148,8 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
         jvm: settings of the JVM; they have no effect if one runs already.
 
     Raises:
-        EngineDownError: if there is no Java 17 or newer, Spark does not start, or nobody answers at the place; the
-            message says what to do.
+        EngineDownError: if there is no Java 17 or newer, Spark does not start, or there is no answer at the place; the
+            message gives the next step.
     """
     place = current_place()
     note_use()
@@ -179,7 +179,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     }
     for name, value in all_settings.items():
         builder = builder.config(name, value)
-    if SparkSession.getActiveSession() is None and os.isatty(_STDERR):  # somebody who waits wants to know for what
+    if SparkSession.getActiveSession() is None and os.isatty(_STDERR):  # a waiting user should see the reason
         _logger.warning("starting Spark %s (about 10 s) ...", metadata.version("pyspark"))
     try:
         with _output_to(log), _interrupt_handler_kept(), environment_with({"SPARK_HOME": _spark_home()}):

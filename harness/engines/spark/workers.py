@@ -37,10 +37,10 @@ _REPORT = "imports STRING, sees_tables BOOLEAN"
 
 
 def require_answer(place: SparkPlace) -> None:
-    """Check that somebody listens at the place; Spark itself would try for minutes.
+    """Check that a server listens at the place; Spark itself would try for minutes.
 
     Raises:
-        EngineDownError: if nobody accepts a connection.
+        EngineDownError: if no server accepts a connection.
     """
     reasons = []
     for host, port in place.addresses:
@@ -79,7 +79,7 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
     Args:
         session: of the cluster or the server.
         place: where it runs.
-        give_up: cancels what the session runs; called if the time is up.
+        give_up: cancels the session's queries; called if the time is up.
 
     Raises:
         EngineDownError: if there is no worker, a worker's Python lacks a package or does not see the table root, or

@@ -48,13 +48,13 @@ _AS_SPARK_4: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a child starts with.
+    """The setup of a child process.
 
     Attributes:
         spark: the line of Spark.
         jars: what its session loads.
         settings: of the session, beside those of every session here; ``{warehouse}`` is the folder of its tables.
-        beside_spark: what its Python needs besides PySpark, as pip spells it.
+        beside_spark: what its Python needs besides PySpark, in pip's notation.
         with_merge: whether it can import ``mergecheck.merge``, and so can its workers.
         environment_of: the name of its environment; the line of Spark is its version.
     """
@@ -96,7 +96,7 @@ class SparkChild:
     """A child process with a Spark of its own; it starts with the first case.
 
     Args:
-        setup: what it starts with.
+        setup: its setup.
 
     Raises:
         EngineDownError: if there is no Java, or environment or jars cannot be had.

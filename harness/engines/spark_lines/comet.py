@@ -50,7 +50,7 @@ class CometEngine(DeltaLineEngine):
 
     @classmethod
     def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
-        """Say what is there and what is missing for a release.
+        """List a release's requirements and whether they are met.
 
         Raises:
             UserInputError: if the text names no release.

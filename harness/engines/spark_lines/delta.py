@@ -95,7 +95,7 @@ class DeltaLineEngine:
 
     @staticmethod
     def setup(release: ReleaseOnSpark, plugin: Plugin | None = None) -> Setup:
-        """Say what the child of a release starts with."""
+        """Return the setup of a release's child."""
         spark = release.spark
         return Setup(
             spark=spark,
@@ -116,11 +116,11 @@ class DeltaLineEngine:
         return DeltaLineEngine(self._release, plugin)
 
     def takes_setting(self, name: str) -> bool:
-        """Return whether a setting is one of Spark's or Delta's."""
+        """Return whether a setting is Spark's or Delta's."""
         return full_name(name).startswith("spark.")
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say which setting of a case the engine does not read."""
+        """Return which setting of a case the engine does not read."""
         for name in case.conf:
             if not self.takes_setting(name) and not is_for_harness(name):
                 return Unsupported(f"setting {name}")
@@ -135,7 +135,7 @@ class DeltaLineEngine:
         return self._run(case, table=None, plans=None)
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
-        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+        """Run a case on an existing table, which stays; the case's target holds its current rows.
 
         Raises:
             EngineDownError: as for ``run``.
@@ -209,7 +209,7 @@ def delta_line_engine(version: str) -> DeltaLineEngine:
 
 
 def diagnose_delta_line(version: str) -> tuple[Diagnosis, ...]:
-    """Say what a release needs on this machine.
+    """List a release's requirements on this machine.
 
     Raises:
         UserInputError: if the text names none.
@@ -301,12 +301,12 @@ def observed(
     """Read the table after the child's answer.
 
     Args:
-        case: what was run.
+        case: the case that was run.
         path: of the target.
-        answer: what the child said.
+        answer: the child's answer.
         before: the files of the table before the merge.
-        result_row: what the statement returned.
-        taken: the path of the merge if the engine tells it.
+        result_row: the statement's result row.
+        taken: the path of the merge if the engine reports it.
     """
     failed = answer.get("failed")
     if failed is None:

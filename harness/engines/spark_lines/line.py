@@ -1,4 +1,4 @@
-"""A line of Spark, such as 3.5 or 4.1: what is installed for it, and the jars of a release that runs on it."""
+"""A line of Spark, such as 3.5 or 4.1: its packages, and the jars of a release that runs on it."""
 
 from __future__ import annotations
 

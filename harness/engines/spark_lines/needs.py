@@ -1,4 +1,4 @@
-"""What an engine on another Spark needs on this machine: Java, an environment, jars; nothing is fetched here."""
+"""Requirements of an engine on another Spark: Java, an environment, jars; nothing is fetched here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def diagnose(setup: Setup) -> tuple[Diagnosis, ...]:
-    """Say what of a child's needs is there."""
+    """Return which of a child's requirements are met."""
     return (diagnose_java(), _environment(setup), *(_jars(wanted) for wanted in setup.jars))
 
 

@@ -66,7 +66,7 @@ class MergeLineEngine(DeltaLineEngine):
 
     @staticmethod
     def setup(release: ReleaseOnSpark, plugin: Plugin | None = None) -> Setup:
-        """Say what the child starts with."""
+        """Return the child's setup."""
         return Setup(
             spark=release.spark,
             jars=() if plugin is None else plugin.jars(release.spark),
@@ -121,7 +121,7 @@ def merge_line_engine(version: str) -> MergeLineEngine:
 
 
 def diagnose_merge_line(version: str) -> tuple[Diagnosis, ...]:
-    """Say what the merge on another Spark needs on this machine.
+    """List the requirements of the merge on another Spark.
 
     Raises:
         UserInputError: as for ``merge_line_engine``.

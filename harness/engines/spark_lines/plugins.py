@@ -1,4 +1,4 @@
-"""Plugins that run parts of Spark's plans themselves, such as Comet: what a session with one needs, what shows it."""
+"""Plugins that run parts of Spark's plans themselves, such as Comet: a session's settings and jars, and the proof."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Plugin:
     """A plugin of Spark.
 
     Attributes:
-        name: what variants call it.
+        name: its name in variants.
         settings: of a session with it.
-        coordinates: its jars; ``{spark}`` and ``{scala}`` are those of the line of Spark.
+        coordinates: its jars; ``{spark}`` and ``{scala}`` follow the line of Spark.
         groups: the groups of jars that are fetched.
         proof: operators of executed plans that only the plugin has; ``*`` as in file names.
         switches: settings that switch a part of it off, with that value.

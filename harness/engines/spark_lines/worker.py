@@ -30,7 +30,7 @@ import warnings
 from importlib.metadata import version
 from typing import Any
 
-# What Spark says of a task whose own error is the cause.
+# Spark's error for a task whose own error is the cause.
 _WRAPPERS = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "_LEGACY_ERROR_TEMP_2054"})
 _PATIENCE = 60_000  # milliseconds for Spark's listeners to hear of what has ended
 
@@ -91,7 +91,7 @@ def _run(spark: Any, request: dict[str, Any], settings: dict[str, str]) -> dict[
         _require_alive(spark)
         answer["failed"] = {"step": step.get("step", ""), "class": _class_of(error), "message": _message(error)}
     for sql in request["finally"]:
-        with contextlib.suppress(Exception):  # what was not made cannot be dropped
+        with contextlib.suppress(Exception):  # a view that was not made cannot be dropped
             spark.sql(sql)
     return answer
 
@@ -169,8 +169,8 @@ def _require_alive(spark: Any) -> None:  # noqa: ANN401 - a session
 
 
 def _class_of(error: BaseException) -> str:
-    """Name an error by Spark's condition if it has one, its own or that of its cause, else by its Python class."""
-    own = _condition(error) or getattr(error, "error_class", None)  # the latter is what this project's errors have
+    """Name an error by Spark's condition if it has one, its own or its cause's, else by its Python class."""
+    own = _condition(error) or getattr(error, "error_class", None)  # this project's errors have the latter
     if own and own not in _WRAPPERS:
         return own
     throwable = getattr(error, "java_exception", None) or getattr(error, "_origin", None)

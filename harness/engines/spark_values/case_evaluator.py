@@ -36,7 +36,7 @@ _SQL_SETTINGS = "spark.sql."
 class SparkCaseEvaluator:
     """Evaluates Spark SQL for one case, see ``mergecheck.reference.asked.evaluator``.
 
-    Everything is evaluated twice, the second time with all rows in reverse, and must come to the same.
+    Everything is evaluated twice, the second time with all rows in reverse, and must give the same result.
 
     Attributes:
         tables: the tables that queries may read.
@@ -94,7 +94,7 @@ class SparkCaseEvaluator:
         return pa.table(columns)
 
     def _evaluated(self, texts: Sequence[str], relations: Sequence[Relation], rows: pa.Table) -> list[Values]:
-        """Evaluate all expressions at once, and each for itself if one of them fails on some row."""
+        """Evaluate all expressions at once, and each alone if any of them fails on some row."""
 
         def evaluate(some: Sequence[str], part: pa.Table) -> list[pa.ChunkedArray] | str:
             show_rows(self._opened(), relations, part)

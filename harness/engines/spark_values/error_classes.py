@@ -8,7 +8,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-# What Spark says of a task whose own error is the cause.
+# Spark's error for a task whose own error is the cause.
 _WRAPPERS = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "_LEGACY_ERROR_TEMP_2054"})
 _NOT_SPARKS = re.compile(r"Cannot find main error class '([A-Z0-9_.]+)'")
 
@@ -20,7 +20,7 @@ def class_of(error: Exception) -> str:
 
 
 def error_class_of(error: Exception) -> str:
-    """Give the class of an error: of its cause, if Spark only says that a task failed.
+    """Give the class of an error: of its cause, if Spark only reports that a task failed.
 
     PySpark 4.2 cannot make the exception for an analysis error of Delta Lake: it looks for the text of its class among
     Spark's own, does not find it, and raises that instead (docs/findings/pyspark-delta-error-class.md).

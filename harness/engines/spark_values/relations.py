@@ -84,7 +84,7 @@ def _fitting(field: Field, column: pa.ChunkedArray) -> Field:
 
 
 def _breaks(value: Value, field: Field) -> bool:
-    """Return whether a value is NULL, or has a NULL inside, where its field says NOT NULL."""
+    """Return whether a value is NULL, or has a NULL inside, although its field is NOT NULL."""
     if value is None:
         inner_fields = field.type.fields if isinstance(field.type, StructType) else ()
         return not field.nullable or any(_breaks(None, inner) for inner in inner_fields)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.model.types.data_types import DataType
 
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
-"""What a query may raise that Spark refuses or that fails on some row."""
+"""Exceptions of a query that Spark refuses or that fails on some row."""
 
 
 def case_schema(schema: StructType) -> Schema:
