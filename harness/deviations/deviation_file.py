@@ -49,7 +49,7 @@ _ANY_VERSION = "*"
 
 
 def load_deviations(paths: Iterable[Path] = (), *, packaged: bool = True) -> Deviations:
-    """Read the packaged entries and those of the user's files.
+    """Read the packaged entries and the entries of the user's files.
 
     Raises:
         UserInputError: if an entry is malformed; the message names file, entry and key.

@@ -83,7 +83,7 @@ class PySparkEngine(SparkEngine):
         return is_read_by_merge(name)
 
     def session(self) -> SparkSession:
-        """Return the engine's session, which becomes the active one of its thread."""
+        """Return the engine's session, which becomes its thread's active session."""
         session = super().session()
         make_active(session)
         return session

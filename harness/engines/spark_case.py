@@ -29,7 +29,7 @@ COMPILED_PROFILES = (
     *(Profile.PRODUCTION, Profile.COMPILED, Profile.COMPILED),
     *(Profile.PRODUCTION, Profile.COMPILED, Profile.TINY),
 )
-"""Five cases in six with code generation, as users have it; those of ``FAST_PROFILES`` as in production."""
+"""Five cases in six with code generation, as users have it; cases of ``FAST_PROFILES`` as in production."""
 
 SOURCE_SETTING = "mergecheck.source"
 """The setting for how the source reaches the merge, ``table`` or ``relation``; only the harness reads it."""
@@ -59,7 +59,7 @@ PLANNER_SETTINGS = frozenset(
     }
 )
 _KEPT_BY_SPARK = frozenset({"spark.sql.mapKeyDedupPolicy"})
-"""Settings of Spark's that change what expressions give, whoever merges."""
+"""Spark's settings that change the values of expressions, whichever engine merges."""
 RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
 """The names of the result row (R-110), as ``merge_sql`` gives it."""
 _HARNESS_PREFIX = "mergecheck."

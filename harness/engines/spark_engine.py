@@ -121,7 +121,7 @@ class SparkEngine(ABC):
         """Run one case in a table of its own, which is gone afterwards.
 
         Raises:
-            EngineDownError: when Spark does not start or is gone, or lacks what the engine needs.
+            EngineDownError: when Spark does not start or is gone, or lacks a requirement of the engine.
         """
         return self._run(case, table=None, plans=None)
 
@@ -183,9 +183,9 @@ class SparkEngine(ABC):
         return type(self)(session, owns_session=is_remote(session))
 
     def interrupt(self) -> None:
-        """Cancel the queries of this engine's session; those of the reference have sessions of their own."""
+        """Cancel the queries of this engine's session; the reference's queries run in sessions of their own."""
         if self._spark is not None:
-            with suppress(OSError, Py4JError):  # what is gone needs no end
+            with suppress(OSError, Py4JError):  # a stopped session needs no end
                 self._spark.interruptAll()
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TIME_LIMIT = 900  # seconds
-# In their folder, these end uv's search for settings, which goes upwards; those of the user apply.
+# In their folder, these end uv's search for settings, which goes upwards; the user's settings apply.
 _NO_SETTINGS = ("uv.toml", "pyproject.toml")
 _COMPLETE = "complete"  # written last, so that an environment without it is known to be half made
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]*")

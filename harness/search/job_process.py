@@ -54,7 +54,7 @@ class JobProcess:
         """Check a case there. If the process ends instead, that is the report, and the next case gets a new process.
 
         Raises:
-            MergecheckError: what the other checker raised, or the start of its engine.
+            MergecheckError: raised by the other checker, or by the start of its engine.
         """
         started = time.monotonic()
         process, connection = self._started()

@@ -66,7 +66,7 @@ def observed(path: Path, metrics: Mapping[str, int], *, before: TableFiles) -> T
 
     Args:
         path: the table.
-        metrics: what the library reports.
+        metrics: the library's metrics.
         before: the table's files before the merge.
     """
     try:

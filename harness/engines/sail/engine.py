@@ -163,7 +163,7 @@ class SailEngine:
 
 
 def _without_what_is_sails_own(seen: TableOutcome) -> TableOutcome:
-    """Leave out what its capabilities say: metrics that are numbers, and whether there is a version if no row changes.
+    """Leave out, by its capabilities, metrics that are numbers, and whether there is a version if no row changes.
 
     Sail reports its metrics in the commit only, so that there are none without a commit.
     """

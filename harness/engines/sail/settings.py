@@ -1,4 +1,4 @@
-"""What of a case's settings Sail obeys, what cannot matter to it, and what it lacks; which metrics it counts."""
+"""The settings of a case that Sail obeys, ignores without harm, or lacks; the metrics that it counts."""
 
 from __future__ import annotations
 

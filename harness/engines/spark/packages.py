@@ -40,7 +40,7 @@ def has_delta(session: SparkSession) -> bool:
 
 
 def extra_settings(place: SparkPlace) -> Mapping[str, str]:
-    """Return the settings that add what was requested to a session at a place; jars are fetched if necessary.
+    """Return the settings that add the requested packages to a session at a place; jars are fetched if necessary.
 
     Raises:
         EngineDownError: if the jars cannot be fetched.

@@ -53,7 +53,7 @@ class Setup:
     Attributes:
         spark: the line of Spark.
         jars: what its session loads.
-        settings: of the session, beside those of every session here; ``{warehouse}`` is the folder of its tables.
+        settings: of the session, besides those every session here has; ``{warehouse}`` is the folder of its tables.
         beside_spark: what its Python needs besides PySpark, in pip's notation.
         with_merge: whether it can import ``mergecheck.merge``, and so can its workers.
         environment_of: the name of its environment; the line of Spark is its version.

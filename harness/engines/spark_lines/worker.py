@@ -97,7 +97,7 @@ def _run(spark: Any, request: dict[str, Any], settings: dict[str, str]) -> dict[
 
 
 def _apply(spark: Any, wanted: dict[str, str], settings: dict[str, str]) -> None:  # noqa: ANN401 - a session
-    """Hold the session at exactly these settings; most requests want those of the one before."""
+    """Hold the session at exactly these settings; most requests have the same as the one before."""
     for name in settings.keys() - wanted.keys():
         spark.conf.unset(name)
         del settings[name]

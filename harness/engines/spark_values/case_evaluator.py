@@ -40,7 +40,7 @@ class SparkCaseEvaluator:
 
     Attributes:
         tables: the tables that queries may read.
-        conf: the settings of the case; those of Spark SQL are set.
+        conf: the settings of the case; Spark SQL's settings are set.
         take: gives a session for the time until ``close``.
     """
 

@@ -42,7 +42,7 @@ class Merged:
 
     Attributes:
         rejection: how it failed; None if it succeeded.
-        metrics: what the command itself reports.
+        metrics: the command's own metrics.
         path: the execution path by its letter, None if the engine does not report it.
     """
 

@@ -62,7 +62,7 @@ class Difference:
     Attributes:
         column: the name of the column, see there.
         deviations: ids of known deviations; empty if it is not explained.
-        readings: what the engine's result implies.
+        readings: hypotheses that the engine's result implies.
         votes: the votes on the minimal case; empty where fewer than three parties answered.
     """
 
