@@ -146,7 +146,6 @@ def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path,
         (("run", "one.json", "--engine", "delta-spark"), "delta-spark"),
         (("fuzz", "--engine", "sail"), "sail"),
         (("lab", "matrix", "--engine", "duckdb", "--engine", "comet"), "comet"),
-        (("selfcheck", "--help"), "spark"),
         (("lab", "sequences"), "delta-rs"),
     ):
         said = run(command, *arguments, cwd=tmp_path, fails=True)
