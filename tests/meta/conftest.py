@@ -15,4 +15,4 @@ from drawn_on_demand import DrawnOnDemand
 @pytest.fixture(scope="session")
 def default_stream() -> DrawnOnDemand:
     """Return the first cases of the default profile."""
-    return DrawnOnDemand(1_200, seed=20)
+    return DrawnOnDemand(1_600, seed=20)
