@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mergecheck.harness.cli.command_line import main
-from mergecheck.harness.cli.html.html_file import html_option, write_html
+from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.options import FiniteRange, json_option, markdown_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
 from mergecheck.harness.engines.spark.config import require_place

@@ -1,15 +1,23 @@
-"""A page as HTML: Jinja2 fills the templates, escapes every text and makes control characters visible."""
+"""A page as HTML, and the option ``--html FILE`` that writes it.
+
+Jinja2 fills the templates, escapes every text and makes control characters visible.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import importlib.metadata
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from markupsafe import Markup
 
+from mergecheck.harness.cli.options import writable
+from mergecheck.harness.processes.output_files import write_text
 from mergecheck.harness.report.render import printable
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from mergecheck.harness.cli.html.page import Page, SectionedPage
@@ -44,6 +52,29 @@ def page_html(page: Page | SectionedPage, *, made: dt.datetime | None = None) ->
         version=importlib.metadata.version("mergecheck"),
         made=made.strftime("%Y-%m-%d %H:%M UTC"),
     )
+
+
+def write_html(path: Path, page: Page | SectionedPage) -> None:
+    """Write a report. A file that is there is replaced by the whole new one, or stays as it is.
+
+    Raises:
+        UserInputError: the file cannot be written.
+    """
+    text = page_html(page)
+    try:
+        write_text(path, text, errors="backslashreplace")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --html FILE.") from error
+
+
+html_option = click.option(
+    "--html",
+    "html_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=writable,
+    metavar="FILE",
+    help="Also write a report to FILE, one HTML page that opens without a network.",
+)
 
 
 def visible(value: object) -> object:

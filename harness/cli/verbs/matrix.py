@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.html.html_file import html_option, write_html
 from mergecheck.harness.cli.html.matrix import matrix_page
+from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.options import (
     FiniteRange,
     deviation_options,

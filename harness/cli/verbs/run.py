@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import NONE_KNOWN, Checker
-from mergecheck.harness.cli.html.html_file import html_option, write_html
+from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.html.saved_cases import ShownCase, own_facts, run_page
 from mergecheck.harness.cli.options import (
     case_id_option,

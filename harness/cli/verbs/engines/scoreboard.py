@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
-from mergecheck.harness.cli.html.html_file import html_option, write_html
+from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.html.scoreboard import scoreboard_page
 from mergecheck.harness.cli.options import deviation_options, json_option, known_deviations
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table

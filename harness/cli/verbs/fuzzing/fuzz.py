@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.cli.html.html_file import html_option, write_html
 from mergecheck.harness.cli.html.random_cases.fuzz import FuzzRun, fuzz_page
+from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.options import (
     FiniteRange,
     batch_option,

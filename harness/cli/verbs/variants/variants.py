@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
-from mergecheck.harness.cli.html.html_file import html_option, write_html
+from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.html.variants import variants_page
 from mergecheck.harness.cli.options import (
     batch_option,
