@@ -1,1 +1,1 @@
-"""What only the maintainers run; it is not in the wheel."""
+"""Maintainers' commands; they are not in the wheel."""
