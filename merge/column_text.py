@@ -99,7 +99,9 @@ class ColumnTexts:
 
     def _literal(self, node: JavaObject) -> str:
         # The catalyst literal writes itself as SQL with its type; what the node itself writes loses it.
-        classic: Any = self.spark._jvm.org.apache.spark.sql.classic  # type: ignore[union-attr] # noqa: SLF001
+        session: Any = self.spark
+        # No public door leads from a node to its literal.
+        classic = session._jvm.org.apache.spark.sql.classic  # noqa: SLF001
         literal = getattr(getattr(classic, "ColumnNodeToExpressionConverter$"), "MODULE$").apply(node)
         if str(literal.dataType().sql()) == "TIMESTAMP" and literal.value() is not None:
             return f"timestamp_micros({literal.value()})"  # a text of a moment would depend on the session's zone

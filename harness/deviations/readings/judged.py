@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,7 +35,6 @@ class Judged:
         result: the answer; repairs undo its known faults.
         must_fail: whether the reference refuses the case as it was given; then the readings decide what is stored.
         several_matches: how the engine is taken to treat several source rows that match a target row.
-        oracle: the reference that readings query.
     """
 
     given: Case
@@ -44,11 +43,11 @@ class Judged:
     result: Outcome | Rejection
     must_fail: bool = False
     several_matches: SeveralMatches = SeveralMatches.REFUSED
-    oracle: MergeReference = field(default_factory=MergeReference)
 
     def ask(self, case: Case, several_matches: SeveralMatches) -> Reference:
         """Evaluate another case, or this one, by the reference; if it fails, there is no answer."""
-        reference = partial(self.oracle.evaluate, several_matches=several_matches)
+        # Few readings ask, and opening a DuckDB takes as long as a case.
+        reference = partial(MergeReference().evaluate, several_matches=several_matches)
         return prepare(case, reference=reference, timer=PhaseTimer()).reference
 
     def with_case(self, case: Case) -> Judged | None:
