@@ -14,9 +14,9 @@ import pytest
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.deviations.deviation_file import load_deviations
+from mergecheck.harness.engines import postgres
 from mergecheck.harness.engines.postgres.engine import PostgresEngine
 from mergecheck.harness.engines.postgres.statement import translate
-from mergecheck.harness.engines.registry import postgres
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.processes.temp_dirs import owned_prefix

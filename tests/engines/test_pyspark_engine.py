@@ -12,9 +12,9 @@ from upsert_case import CASE, SCHEMA, UPSERT, some_case
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE
+from mergecheck.harness.engines import pyspark as engine_module
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.engines.registry import pyspark as engine_module
 from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS, Profile, settings_of
 from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
 from mergecheck.harness.verdict import EngineDownError

@@ -110,7 +110,7 @@ def test_a_link_inside_of_the_project_is_not_followed_under_our_folder(clone: Cl
         ("config", "ci", "report", "result.json", "--junit", "out.html"),
         ("lab", "matrix", "--engine", ECHO, "--max-cases", "1", "--seed", "1", "--markdown", "out.html"),
     ],
-    ids=lambda arguments: f"{arguments[0]} {arguments[-2]}",
+    ids=" ".join,
 )
 def test_an_option_that_names_a_link_of_the_clone(clone: Clone, arguments: tuple[str, ...], target: str) -> None:
     (clone.work / "out.html").symlink_to(target.format(theirs=clone.theirs))
@@ -281,7 +281,7 @@ READERS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", READERS, ids=lambda arguments: f"{arguments[0]} {arguments[-2]}")
+@pytest.mark.parametrize("arguments", READERS, ids=" ".join)
 def test_what_is_read_is_an_ordinary_file_of_a_usual_size(clone: Clone, arguments: tuple[str, ...]) -> None:
     """A message and exit code 2 for a pipe, a link to one, a device that never ends, and a file of many gigabytes."""
     os.mkfifo(clone.work / "pipe.json")
