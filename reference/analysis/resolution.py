@@ -221,9 +221,11 @@ class Resolver:
         assigned, asked = clause.assigned, clause.asked
         new = late.kept(lambda: _values(clause.action, assigned, values), Late.CAST, instead=())
         constants = late.kept(lambda: tuple(self._cast_constants(assigned, values.schema)), Late.CAST, instead=())
+        fields = late.kept(lambda: tuple(self._fields(assigned, values.schema)), Late.CAST, instead=())
         return replace(
             clause,
             values=new,
+            fields=fields,
             asked=(*asked, *self.asker.take()),
             constants=(*clause.constants, *constants),
             generated_ids=generated_ids(lefts, values.schema, case_sensitive=case_sensitive)
@@ -239,6 +241,13 @@ class Resolver:
             wanted = type_at(schema, one.path)
             if wanted is not None:
                 yield self.aligner.align(one.value, wanted)
+
+    def _fields(self, assigned: Sequence[Assigned], schema: Schema) -> Iterator[tuple[int, Typed]]:
+        """Cast the values of assigned fields, each by itself, and give the positions of their columns."""
+        for one in assigned:
+            wanted = type_at(schema, one.path)
+            if len(one.path) > 1 and wanted is not None:
+                yield schema.names.index(one.path[0]), self.aligner.align(one.value, wanted)
 
     def _constants_of_conditions(self, clauses: Sequence[Clause]) -> Iterator[Typed]:
         for clause in clauses:

@@ -39,6 +39,7 @@ class ResolvedClause:
         assigned: the statement's assignments, stars expanded; empty for DELETE.
         values: one per column of the final schema, over the rows of both sides and the row's own new values ``c<i>``;
             empty for DELETE.
+        fields: the values of assigned fields, cast to their types, with the positions of their columns.
         asked: the values among these that the other evaluator is asked for.
         is_target_only_known: whether ``target_only`` is complete.
         constants: parts of the values that use no column and may fail (R-257).
@@ -51,6 +52,7 @@ class ResolvedClause:
     target_only: tuple[TargetConjunct, ...]
     assigned: tuple[Assigned, ...]
     values: tuple[Typed, ...]
+    fields: tuple[tuple[int, Typed], ...] = ()
     asked: tuple[Asked, ...] = ()
     is_target_only_known: bool = True
     constants: tuple[Typed, ...] = ()

@@ -35,12 +35,11 @@ from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.trace import Candidate, Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from duckdb import DuckDBPyConnection
 
     from mergecheck.model.case import Row, Target
-    from mergecheck.model.types.data_types import Field
     from mergecheck.model.types.typed import Typed
     from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
     from mergecheck.reference.asked.asker import Asked
@@ -126,7 +125,9 @@ class Tables:
         computed = [one for one in clause.asked if one.is_of_new_row]
         if computed:
             try:
-                self._ask(f"{name}_new", f"({self._plain_rows_query(clause, index)})", numbers, computed)
+                self._ask(
+                    f"{name}_new", f"({self._plain_rows_query(clause, index, self._plain(clause))})", numbers, computed
+                )
             except duckdb.Error:
                 text = "a generated column to be asked for beside a value that fails"
                 raise UnsupportedByReferenceError(text) from None
@@ -264,26 +265,59 @@ class Tables:
 
         Generated columns use the others by their names, so they are computed around them (R-222, R-223).
         """
-        plain = self._plain_rows_query(clause, index, only)
-        generated = [sql for sql, column in self._named(clause) if column.generated is not None]
-        if not generated:
-            return plain
+        plain = self._plain_rows_query(clause, index, self._plain(clause), only)
+        generated = [sql for i, sql in enumerate(self._named(clause)) if self._is_generated(i)]
+        return self._around(clause, index, ["*", *generated], plain) if generated else plain
+
+    def new_value_query(
+        self, clause: ResolvedClause, index: int, column: int, only: Candidate, failing: Collection[int] = ()
+    ) -> str:
+        """Write the query of one value of a new row, which computes no other value that may fail.
+
+        Args:
+            clause: an UPDATE or INSERT.
+            index: its position among the clauses of its kind.
+            column: the value's position in the final schema.
+            only: the row to which the clause applies.
+            failing: other columns, whose values fail; a generated column is computed as if they were NULL.
+        """
+        named = self._named(clause)
+        if not self._is_generated(column):
+            return self.value_query(clause, index, clause.values[column], only)
+        columns = self.merge.final_schema.columns
+        given = [
+            f"CAST(NULL AS {duckdb_type(columns[i].type)}) AS c{i}" if i in failing else sql
+            for i, sql in enumerate(named)
+            if not self._is_generated(i)
+        ]
+        return self._around(clause, index, [named[column]], self._plain_rows_query(clause, index, given, only))
+
+    def value_query(self, clause: ResolvedClause, index: int, value: Typed, only: Candidate) -> str:
+        """Write the query of a value on a row to which a clause applies, without the columns of the row."""
+        return f"SELECT value FROM ({self._plain_rows_query(clause, index, [f'{value.sql} AS value'], only)})"
+
+    def _around(self, clause: ResolvedClause, index: int, columns: Sequence[str], plain: str) -> str:
         rows = f"({plain})"
         if any(one.is_of_new_row for one in clause.asked):
             rows += f" JOIN asked_{_TABLE_OF[clause.kind]}_{index}_new USING ({', '.join(_NUMBERS_OF[clause.kind])})"
-        return f"SELECT {', '.join(['*', *generated])} FROM {rows}"
+        return f"SELECT {', '.join(columns)} FROM {rows}"
 
-    def _plain_rows_query(self, clause: ResolvedClause, index: int, only: Candidate | None = None) -> str:
-        plain = [sql for sql, column in self._named(clause) if column.generated is None]
-        rows = f"SELECT {', '.join(['*', *plain])} FROM {self._applied(clause, index)}"
+    def _plain_rows_query(
+        self, clause: ResolvedClause, index: int, columns: Sequence[str], only: Candidate | None = None
+    ) -> str:
+        rows = f"SELECT {', '.join(['*', *columns])} FROM {self._applied(clause, index)}"
         if only is not None:
             rows += f" AND sid = {only.sid}" if only.rid is None else f" AND rid = {only.rid}"
         return rows
 
-    def _named(self, clause: ResolvedClause) -> list[tuple[str, Field]]:
-        columns = self.merge.final_schema.columns
-        named = [f"{value.sql} AS c{i}" for i, value in enumerate(clause.values)]
-        return list(zip(named, columns, strict=True))
+    def _is_generated(self, column: int) -> bool:
+        return self.merge.final_schema.columns[column].generated is not None
+
+    def _plain(self, clause: ResolvedClause) -> list[str]:
+        return [sql for i, sql in enumerate(self._named(clause)) if not self._is_generated(i)]
+
+    def _named(self, clause: ResolvedClause) -> list[str]:
+        return [f"{value.sql} AS c{i}" for i, value in enumerate(clause.values)]
 
     def _applied(self, clause: ResolvedClause, index: int) -> str:
         """The rows to which a clause applies, with what its values are asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolved import ResolvedClause
     from mergecheck.reference.evaluation.tables import Tables
     from mergecheck.reference.trace import Candidate, Effects
+
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
 def broken_constraints(
@@ -98,7 +101,8 @@ def _failures_of(
 ) -> frozenset[str]:
     """Name the error classes of a new row: of the values that cannot be computed, else of the constraints it breaks.
 
-    Several values may be at fault, and no rule defines which one an executor meets first.
+    Several values may be at fault, and no rule defines which one an executor meets first. DuckDB computes all columns
+    of a subquery, so each value is asked for by itself.
     """
     schema = tables.merge.final_schema
     try:
@@ -107,9 +111,33 @@ def _failures_of(
         before = broken_before_stored(raw, schema, checks, tables)
         return before | broken_constraints(list(rows.values()), schema, checks, tables)
     except duckdb.Error:
-        query = tables.new_rows_query(clause, index, candidate)
-        failed = (_failure(f"SELECT c{i} FROM ({query})", tables.connection) for i in range(len(schema.columns)))
-        return frozenset(failure for failure in failed if failure is not None)
+        return frozenset().union(*values_at_fault(clause, index, candidate, tables).values())
+
+
+def values_at_fault(
+    clause: ResolvedClause, index: int, candidate: Candidate, tables: Tables
+) -> dict[int, frozenset[str]]:
+    """Give the error classes of each value of a new row that cannot be computed, by the position of its column.
+
+    A generated column that uses such a value is left out: it fails with that value's class.
+    """
+    columns = tables.merge.final_schema.columns
+    failed: dict[int, frozenset[str]] = {}
+    for place in sorted(range(len(columns)), key=lambda i: columns[i].generated is not None):
+        if columns[place].generated is not None and _uses(clause.values[place].sql, failed):
+            continue
+        queries = [tables.new_value_query(clause, index, place, candidate, failed)]
+        queries += [tables.value_query(clause, index, field, candidate) for at, field in clause.fields if at == place]
+        failures_here = (_failure(query, tables.connection) for query in queries)
+        if classes := frozenset(failure for failure in failures_here if failure is not None):
+            failed[place] = classes
+    return failed
+
+
+def _uses(sql: str, places: Iterable[int]) -> bool:
+    """Return whether the value of a generated column is computed from one of some columns ``c<i>``."""
+    names = _QUOTED.sub("", sql)
+    return any(re.search(rf"\bc{place}\b", names) for place in places)
 
 
 def _failure(query: str, connection: DuckDBPyConnection) -> str | None:

@@ -6,7 +6,7 @@ import pytest
 from reference_cases import UPSERT, bag, merge, predicted, rejected
 
 from mergecheck.model.errors import RejectedError
-from mergecheck.model.outcome import Bound, MergePath, Unsupported
+from mergecheck.model.outcome import Bound, MergePath, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import parse_statement
 
 
@@ -93,6 +93,43 @@ def test_values_that_do_not_fit_are_rejected(value: str, policy: str, outcome: s
     )
 
     assert rejected(reference) == outcome
+
+
+DIVIDES, CASTS = "DIVIDE_BY_ZERO", "CAST_INVALID_INPUT"
+OVERFLOWS = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "classes"),
+    [
+        ("WHEN MATCHED THEN UPDATE SET a = 1 DIV s.z, b = CAST(s.x AS INT)", {DIVIDES, CASTS}),
+        ("WHEN MATCHED THEN UPDATE SET a = CAST(s.x AS INT), b = 1 DIV s.z", {DIVIDES, CASTS}),
+        ("WHEN MATCHED THEN UPDATE SET a = s.n, b = CAST(s.x AS INT), c = 1 DIV s.z", {OVERFLOWS, CASTS, DIVIDES}),
+        ("WHEN MATCHED THEN UPDATE SET st.p = 1 DIV s.z, ST.q = CAST(s.x AS TINYINT)", {DIVIDES, CASTS}),
+        ("WHEN MATCHED THEN UPDATE SET st.p = 1 DIV s.z, st.q = s.n", {DIVIDES, OVERFLOWS}),
+        # g = 100 DIV a fails for a = 0 by itself, and not for the other value
+        ("WHEN MATCHED THEN UPDATE SET a = s.z, b = CAST(s.x AS INT)", {DIVIDES, CASTS}),
+        # g uses the value that fails
+        ("WHEN MATCHED THEN UPDATE SET a = CAST(s.x AS INT)", {CASTS}),
+        # values come before constraints: g is not what it must be
+        ("WHEN MATCHED THEN UPDATE SET g = 7, b = CAST(s.x AS INT)", {CASTS}),
+        (
+            "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (k, a, b) VALUES (s.k, 1 DIV s.z, s.n)",
+            {DIVIDES, OVERFLOWS},
+        ),
+    ],
+)
+def test_of_several_values_that_fail_any_may_be_met_first(clauses: str, classes: set[str]) -> None:
+    """R-254: in one row, too."""
+    schema = "k INT, a INT, b INT, c TINYINT, st STRUCT<p: INT, q: TINYINT>, g INT GENERATED ALWAYS AS (100 DIV a)"
+    target = [[1, 1, 1, 1, {"p": 1, "q": 1}, 100]]
+    source = [[1, "x", 0, 3_000_000_000], [2, "x", 0, 3_000_000_000]]
+    answer = merge(
+        clauses, target=target, source=source, schema=schema, source_schema="k INT, x STRING, z INT, n BIGINT"
+    ).answer
+
+    assert isinstance(answer, Rejection), answer
+    assert {answer.error_class, *answer.other_classes} == classes
 
 
 def test_legacy_policy_wraps() -> None:
