@@ -27,12 +27,24 @@ def as_written(function: str) -> str:
 
 
 def read_sql(sql: str) -> exp.Expr:
-    """Read a statement or an expression.
+    """Read a statement, a query or an expression.
 
     Raises:
-        sqlglot.errors.SqlglotError: if it is neither.
+        sqlglot.errors.SqlglotError: if it is none of them.
     """
-    tree = sqlglot.parse_one(sql, dialect=SparkDialect)
+    return _renamed(sqlglot.parse_one(sql, dialect=SparkDialect))
+
+
+def read_expression(sql: str) -> exp.Expr:
+    """Read an expression, also one that begins like a statement.
+
+    Raises:
+        sqlglot.errors.SqlglotError: if it is none.
+    """
+    return _renamed(sqlglot.parse_one(sql, dialect=SparkDialect, into=exp.Condition))
+
+
+def _renamed(tree: exp.Expr) -> exp.Expr:
     for call in tree.find_all(exp.Anonymous):
         call.set("this", call.name.removeprefix(_AS_WRITTEN))
     return tree

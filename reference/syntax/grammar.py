@@ -53,10 +53,22 @@ class Tree:
         """The tokens that it has read, without the structure."""
         return tuple(token for part in self.parts for token in ((part,) if isinstance(part, Token) else part.tokens))
 
-    def slice_of(self, text: str) -> str:
-        """Give the part of the text that it has read, as it is written; empty if it has read nothing."""
-        tokens = self.tokens
-        return text[tokens[0].start : tokens[-1].start + len(tokens[-1].text)] if tokens else ""
+    @property
+    def end(self) -> int:
+        """The offset behind the last character that it has read."""
+        last = self.tokens[-1]
+        return last.start + len(last.text)
+
+    def walk(self) -> Iterator[Tree]:
+        """Yield the tree and all trees in it, in the order of the text."""
+        yield self
+        for part in self.parts:
+            if isinstance(part, Tree):
+                yield from part.walk()
+
+    def holds(self, rule: str) -> bool:
+        """Return whether a rule has read a part of it, at any depth."""
+        return any(part.rule == rule for part in self.walk() if part is not self)
 
 
 Part: TypeAlias = Token | Tree

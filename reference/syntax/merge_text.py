@@ -22,17 +22,49 @@ _MOST_TOKENS = 5000
 _NEAR = 4  # tokens between a word that the grammar does not know and where reading ends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClauseTexts:
-    """The expressions of a WHEN clause as they are written.
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A part of a text that a rule has read; compared by identity.
 
     Attributes:
-        condition: None if the clause has none.
-        values: the assigned values, in order; empty for stars and DELETE.
+        tree: what was read.
+        sql: the whole text.
     """
 
-    condition: str | None
-    values: tuple[str, ...]
+    tree: Tree
+    sql: str
+
+    @property
+    def start(self) -> int:
+        """The offset of its first character."""
+        return self.tree.tokens[0].start
+
+    @property
+    def end(self) -> int:
+        """The offset behind its last character."""
+        return self.tree.end
+
+    @property
+    def text(self) -> str:
+        """The part as it is written."""
+        return self.sql[self.start : self.end]
+
+    @property
+    def timeless(self) -> str:
+        """The part as it is written, but for versions and options of tables (R-139)."""
+        at, end, kept = self.start, self.end, ""
+        for part in self.tree.walk():
+            if part.rule in TRAVEL:
+                kept, at = kept + self.sql[at : part.tokens[0].start], part.end
+        return kept + self.sql[at:end]
+
+    def pieces(self, *rules: str) -> tuple[Piece, ...]:
+        """Return the parts that some rules have read in it."""
+        return tuple(Piece(tree, self.sql) for tree in self.tree.trees(*rules))
+
+    def piece(self, rule: str) -> Piece | None:
+        """Return the part that a rule has read in it; None if there is none."""
+        return next(iter(self.pieces(rule)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,41 +82,15 @@ class Travel:
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeText:
-    """A MERGE for sqlglot, and its expressions as they are written.
-
-    Attributes:
-        plain: the statement with its brackets, quotes and AS, and with a leading WITH inside its source.
-        source_query: with the leading WITH; None if the source is a table.
-        travels: the tables that it reads in another version or with options (R-139), which are left out of all texts.
-    """
-
-    plain: str
-    on: str
-    clauses: tuple[ClauseTexts, ...]
-    source_query: str | None
-    travels: tuple[Travel, ...] = ()
-
-
-def read_merge(sql: str) -> MergeText:
-    """Read a MERGE.
+def read_piece(sql: str, rule: str) -> Piece:
+    """Read a text by a rule of Spark's grammar, such as ``statement`` or ``expression``.
 
     Raises:
         RejectedError: if Spark's parser refuses the text.
-        UnsupportedByReferenceError: if the grammar is too small to decide, or Spark's reading cannot be written.
+        UnsupportedByReferenceError: if the grammar is too small to decide.
     """
-    with _shallow():
-        tree = _read(sql, "statement")
-        return MergeText(
-            plain=_plain(tree),
-            on=_text_of(tree.trees("expression")[0], sql),
-            clauses=tuple(_clause_texts(clause.parts[0], sql) for clause in tree.trees("clause")),
-            source_query=_source_text(tree, sql),
-            travels=tuple(
-                travel for part in _walk(tree) if part.rule == "relation_primary" for travel in _travels(part)
-            ),
-        )
+    with shallow():
+        return Piece(_read(sql, rule), sql)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,17 +116,10 @@ def plain_calls(sql: str, *, is_statement: bool) -> tuple[tuple[PlainCall, ...],
         RejectedError: if Spark's parser refuses the text.
         UnsupportedByReferenceError: if the grammar is too small to decide.
     """
-    with _shallow():
+    with shallow():
         tree = _read(sql, "statement" if is_statement else "expression")
-        aliases = {_bare(name) for part in _walk(tree) if part.rule in ("named", "names") for name in _names(part)}
-        return tuple(call for part in _walk(tree) if (call := _plain_call(part)) is not None), frozenset(aliases)
-
-
-def _walk(tree: Tree) -> Iterator[Tree]:
-    yield tree
-    for part in tree.parts:
-        if isinstance(part, Tree):
-            yield from _walk(part)
+        aliases = {_bare(name) for part in tree.walk() if part.rule in ("named", "names") for name in _names(part)}
+        return tuple(call for part in tree.walk() if (call := _plain_call(part)) is not None), frozenset(aliases)
 
 
 def _names(tree: Tree) -> tuple[Tree, ...]:
@@ -143,15 +142,21 @@ def _plain_call(tree: Tree) -> PlainCall | None:
             return PlainCall(
                 name=tokens[0].text.strip("`").upper(),
                 start=tokens[0].start,
-                end=tokens[-1].start + len(tokens[-1].text),
+                end=inner.end,
                 is_name=not is_call,
             )
     return None
 
 
 def plain_merge(sql: str) -> str:
-    """Write a MERGE with its brackets, quotes and AS, and with a leading WITH inside its source; see ``read_merge``."""
-    return read_merge(sql).plain
+    """Write a MERGE with its brackets, quotes and AS, and with a leading WITH inside its source.
+
+    Raises:
+        RejectedError: if Spark's parser refuses the text.
+        UnsupportedByReferenceError: if the grammar is too small to decide, or Spark's reading cannot be written.
+    """
+    with shallow():
+        return _plain(_read(sql, "statement"))
 
 
 def _plain(tree: Tree) -> str:
@@ -174,13 +179,17 @@ def plain_expression(sql: str) -> str:
         RejectedError: if Spark's parser refuses the text.
         UnsupportedByReferenceError: if the grammar is too small to decide, or Spark's reading cannot be written.
     """
-    with _shallow():
+    with shallow():
         return write(_read(sql, "expression"))
 
 
 @contextmanager
-def _shallow() -> Iterator[None]:
-    """Reject a text that is nested too deeply, instead of failing on it."""
+def shallow() -> Iterator[None]:
+    """Turn the failure on a text that is nested too deeply into a refusal.
+
+    Raises:
+        UnsupportedByReferenceError: in place of a RecursionError.
+    """
     try:
         yield
     except RecursionError:
@@ -207,37 +216,35 @@ def _source(tree: Tree) -> str:
     (source,) = tree.trees("source")
     if not tree.trees("ctes"):
         return write(source)
-    (ctes,) = tree.trees("ctes")
-    names = {write(cte.trees("name")[0]).strip("`").lower() for cte in ctes.trees("cte")}
-    if write(tree.trees("target")[0]).strip("`").lower() in names:
-        raise UnsupportedByReferenceError("a target named like a query of WITH")
-    if any(_holds_query(part) for part in tree.trees("expression", "clause")):
-        raise UnsupportedByReferenceError("a leading WITH beside subqueries")
+    return f"({query_of(tree)})"
+
+
+def query_of(statement: Tree) -> str | None:
+    """Write the source query of a MERGE, with a leading WITH inside; None if the source is a table.
+
+    Raises:
+        UnsupportedByReferenceError: if the WITH cannot be moved into the source.
+    """
+    (source,) = statement.trees("source")
     queries = source.trees("query")
+    if not statement.trees("ctes"):
+        return write(queries[0]) if queries else None
+    (ctes,) = statement.trees("ctes")
+    names = {write(cte.trees("name")[0]).strip("`").lower() for cte in ctes.trees("cte")}
+    if write(statement.trees("target")[0]).strip("`").lower() in names:
+        raise UnsupportedByReferenceError("a target named like a query of WITH")
+    if any(part.holds("query") for part in statement.trees("expression", "clause")):
+        raise UnsupportedByReferenceError("a leading WITH beside subqueries")
     if queries and queries[0].trees("ctes"):
         raise UnsupportedByReferenceError("a leading WITH before another")
     body = write(queries[0]) if queries else f"SELECT * FROM {write(source)}"
-    return f"({write(ctes)} {body})"
+    return f"{write(ctes)} {body}"
 
 
-def _source_text(tree: Tree, sql: str) -> str | None:
-    (source,) = tree.trees("source")
-    ctes, queries = tree.trees("ctes"), source.trees("query")
-    if not ctes and not queries:
-        return None
-    body = _text_of(queries[0], sql) if queries else f"SELECT * FROM {_text_of(source, sql)}"
-    return f"{_text_of(ctes[0], sql)} {body}" if ctes else body
-
-
-def _text_of(tree: Tree, sql: str) -> str:
-    """Return the text that a tree has read, unchanged but for the versions of tables."""
-    tokens = tree.tokens
-    at, end, kept = tokens[0].start, tokens[-1].start + len(tokens[-1].text), ""
-    for part in _walk(tree):
-        if part.rule in TRAVEL:
-            left_out = part.tokens
-            kept, at = kept + sql[at : left_out[0].start], left_out[-1].start + len(left_out[-1].text)
-    return kept + sql[at:end]
+def travels_of(statement: Tree) -> tuple[Travel, ...]:
+    """List the tables that a statement reads in another version, or with options (R-139)."""
+    relations = (part for part in statement.walk() if part.rule == "relation_primary")
+    return tuple(travel for relation in relations for travel in _travels(relation))
 
 
 def _travels(relation: Tree) -> Iterator[Travel]:
@@ -259,22 +266,3 @@ def _says(version: Tree, word: str) -> bool:
 
 def _is_equals(part: Part) -> bool:
     return not isinstance(part, Tree) and part.key == "="
-
-
-def _clause_texts(clause: Part, sql: str) -> ClauseTexts:
-    assert isinstance(clause, Tree), "a clause is no single word"  # noqa: S101 - for mypy
-    conditions = [condition.trees("expression")[0] for condition in clause.trees("condition")]
-    values = [
-        value
-        for action in clause.trees("matched_action", "source_action", "inserted")
-        for part in (action, *(one for many in action.trees("assignments") for one in many.trees("assignment")))
-        for value in part.trees("expression")
-    ]
-    return ClauseTexts(
-        condition=_text_of(conditions[0], sql) if conditions else None,
-        values=tuple(_text_of(value, sql) for value in values),
-    )
-
-
-def _holds_query(tree: Tree) -> bool:
-    return any(isinstance(part, Tree) and (part.rule == "query" or _holds_query(part)) for part in tree.parts)

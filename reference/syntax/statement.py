@@ -1,22 +1,27 @@
-"""The reference's own reading of MERGE text (R-101): clauses as values, expressions as sqlglot trees.
+"""The reference's own reading of MERGE text (R-101): its parts by Spark's grammar, expressions as sqlglot trees.
 
 It shares nothing with ``merge``: two readings that agree by accident would be worth nothing.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.syntax.dialect import read_sql
-from mergecheck.reference.syntax.merge_text import ClauseTexts, Travel, read_merge
+from mergecheck.reference.syntax.dialect import read_expression, read_sql
+from mergecheck.reference.syntax.merge_text import query_of, read_piece, shallow, travels_of
+from mergecheck.reference.syntax.spark_text import write
+from mergecheck.reference.syntax.spark_tokens import Token
 
-_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from mergecheck.reference.syntax.merge_text import Piece, Travel
 
 
 class Kind(Enum):
@@ -36,6 +41,109 @@ class Action(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WrittenClause:
+    """One WHEN clause as it is written; an INSERT may have more values than columns, or fewer.
+
+    Attributes:
+        piece: the whole clause.
+        star: ``UPDATE SET *`` or ``INSERT *``.
+        columns: the names that are assigned, with their qualifiers.
+        by_target: whether the words BY TARGET are there.
+    """
+
+    piece: Piece
+    kind: Kind
+    action: Action
+    condition: Piece | None
+    star: bool
+    columns: tuple[Piece, ...]
+    values: tuple[Piece, ...]
+    by_target: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WrittenMerge:
+    """The parts of a MERGE as they are written, each with its place in the text.
+
+    Attributes:
+        ctes: the queries of a leading WITH.
+        evolution: the words WITH SCHEMA EVOLUTION.
+        source: a name, or a query in brackets.
+        on_start: the offset of the word ON.
+    """
+
+    piece: Piece
+    ctes: Piece | None
+    evolution: Piece | None
+    target: Piece
+    target_alias: Piece | None
+    source: Piece
+    source_alias: Piece | None
+    on: Piece
+    on_start: int
+    clauses: tuple[WrittenClause, ...]
+
+    @property
+    def query(self) -> Piece | None:
+        """The query in the brackets behind USING; None if a name stands there."""
+        return self.source.piece("query")
+
+
+def read_merge(sql: str) -> WrittenMerge:
+    """Read a MERGE, also one without a clause, and one whose clauses break a rule behind the grammar.
+
+    Raises:
+        RejectedError: if the grammar of Spark's parser refuses the text.
+        UnsupportedByReferenceError: if the grammar is too small to decide.
+    """
+    with shallow():
+        merge = read_piece(sql, "statement")
+        (target,), (source,), (on,) = (merge.pieces(rule) for rule in ("target", "source", "expression"))
+        return WrittenMerge(
+            piece=merge,
+            ctes=merge.piece("ctes"),
+            evolution=merge.piece("evolution"),
+            target=target,
+            target_alias=merge.piece("target_alias"),
+            source=source,
+            source_alias=merge.piece("source_alias"),
+            on=on,
+            on_start=next(part.start for part in merge.tree.parts if isinstance(part, Token) and part.key == "ON"),
+            clauses=tuple(map(_written_clause, merge.pieces("clause"))),
+        )
+
+
+_KINDS = {
+    "matched": Kind.MATCHED,
+    "not_matched": Kind.NOT_MATCHED,
+    "not_matched_by_source": Kind.NOT_MATCHED_BY_SOURCE,
+}
+
+
+def _written_clause(clause: Piece) -> WrittenClause:
+    (of_kind,) = clause.pieces(*_KINDS)
+    (act,) = of_kind.pieces("matched_action", "source_action", "inserted")
+    conditions = [expression for part in of_kind.pieces("condition") for expression in part.pieces("expression")]
+    if act.tree.rule == "inserted":
+        action, columns, values = Action.INSERT, act.pieces("multipart"), act.pieces("expression")
+    else:
+        action = Action.DELETE if act.tree.has("DELETE") else Action.UPDATE
+        pairs = [one for many in act.pieces("assignments") for one in many.pieces("assignment")]
+        columns = tuple(name for one in pairs for name in one.pieces("multipart"))
+        values = tuple(value for one in pairs for value in one.pieces("expression"))
+    return WrittenClause(
+        piece=clause,
+        kind=_KINDS[of_kind.tree.rule],
+        action=action,
+        condition=conditions[0] if conditions else None,
+        star=act.tree.has("*"),
+        columns=columns,
+        values=values,
+        by_target=bool(of_kind.pieces("by_target")),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Assignment:
     """``path = value``; the path keeps a qualifier if one was written; ``text`` is the value as it is written."""
 
@@ -46,7 +154,13 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Clause:
-    """One WHEN clause; ``star`` is ``UPDATE SET *`` or ``INSERT *``, ``condition_text`` the condition as written."""
+    """One WHEN clause.
+
+    Attributes:
+        condition_text: the condition as it is written.
+        star: ``UPDATE SET *`` or ``INSERT *``.
+        spare_columns, spare_values: of an INSERT with more of one than of the other, which Spark refuses (R-108).
+    """
 
     kind: Kind
     action: Action
@@ -54,6 +168,23 @@ class Clause:
     condition_text: str | None = None
     assignments: tuple[Assignment, ...] = ()
     star: bool = False
+    spare_columns: tuple[tuple[str, ...], ...] = ()
+    spare_values: tuple[exp.Expr, ...] = ()
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether there are as many columns as values."""
+        return not self.spare_columns and not self.spare_values
+
+    @property
+    def columns(self) -> tuple[tuple[str, ...], ...]:
+        """All names that are assigned."""
+        return (*(assignment.path for assignment in self.assignments), *self.spare_columns)
+
+    @property
+    def values(self) -> tuple[exp.Expr, ...]:
+        """All values."""
+        return (*(assignment.value for assignment in self.assignments), *self.spare_values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,129 +231,122 @@ def parse_statement(sql: str) -> Statement:
 
     Raises:
         RejectedError: if Spark's parser would refuse the text (R-101 but for the order of kinds, R-106 to R-108).
-        UnsupportedByReferenceError: if the source is neither a plain table nor a query.
+        UnsupportedByReferenceError: if the grammar is too small to decide, or sqlglot cannot read an expression.
     """
-    text = read_merge(sql)
-    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", text.plain)
-    tree = _tree(plain)
-    whens = zip(tree.args["whens"].expressions, text.clauses, strict=True)
-    clauses = tuple(_clause(when, texts) for when, texts in whens)
-    _check_shape(clauses)
-    target, target_alias = _table(tree.this)
-    source, source_alias, source_query = _source(tree.args["using"])
-    return Statement(
-        target=target,
-        target_alias=target_alias,
-        source=source,
-        source_alias=source_alias,
-        source_query=source_query,
-        on=tree.args["on"],
-        clauses=clauses,
-        schema_evolution=num_evolutions > 0,
-        on_text=text.on,
-        source_text=text.source_query,
-        travels=text.travels,
-    )
+    merge = read_merge(sql)
+    if not merge.clauses:
+        raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause")
+    statement = _statement(merge)
+    for clause in statement.clauses:
+        if not clause.is_balanced:
+            raise RejectedError(
+                "MERGE_INSERT_VALUE_COUNT_MISMATCH",
+                f"{len(clause.columns)} columns but {len(clause.values)} values in INSERT",
+            )
+    _check_shape(statement.clauses)
+    return statement
 
 
-def _tree(sql: str) -> exp.Merge:
+def read_statement(sql: str) -> Statement:
+    """Read a MERGE statement, also one without a clause, and one whose clauses break a rule of R-106 to R-108.
+
+    Raises:
+        RejectedError: if Spark's parser would refuse the text for another reason.
+        UnsupportedByReferenceError: see ``parse_statement``.
+    """
+    return _statement(read_merge(sql))
+
+
+def _statement(merge: WrittenMerge) -> Statement:
+    with shallow():
+        query = query_of(merge.piece.tree)
+        trees = _trees(_expressions(merge))
+        return Statement(
+            target=".".join(_table(merge.target)),
+            target_alias=_alias(merge.target_alias),
+            source="" if query is not None else ".".join(_table(merge.source)),
+            source_alias=_alias(merge.source_alias) or (_table(merge.source)[-1] if _names_a_cte(merge) else None),
+            source_query=None if query is None else _tree(query, read_sql),
+            on=trees[merge.on],
+            clauses=tuple(_clause(clause, trees) for clause in merge.clauses),
+            schema_evolution=merge.evolution is not None,
+            on_text=merge.on.timeless,
+            source_text=_source_text(merge),
+            travels=travels_of(merge.piece.tree),
+        )
+
+
+def _expressions(merge: WrittenMerge) -> Iterator[Piece]:
+    yield merge.on
+    for clause in merge.clauses:
+        yield from () if clause.condition is None else (clause.condition,)
+        yield from clause.values
+
+
+def _trees(pieces: Iterable[Piece]) -> Mapping[Piece, exp.Expr]:
+    """Read expressions; all are written first, since what Spark refuses goes before what sqlglot cannot read."""
+    texts = {piece: write(piece.tree) for piece in pieces}
+    return {piece: _tree(text, read_expression) for piece, text in texts.items()}
+
+
+def _tree(sql: str, read: Callable[[str], exp.Expr]) -> exp.Expr:
     try:
-        tree = read_sql(sql)
+        tree = read(sql)
     except SqlglotError as error:
         raise UnsupportedByReferenceError("a statement that sqlglot cannot read") from error
-    except RecursionError:
-        raise UnsupportedByReferenceError("a statement that is nested too deeply") from None
-    if not isinstance(tree, exp.Merge) or any(isinstance(node, exp.Command) for node in tree.walk()):
+    if any(isinstance(node, exp.Command) for node in tree.walk()):
         raise UnsupportedByReferenceError("a statement that sqlglot does not read as MERGE")
     return tree
 
 
-def _table(node: exp.Expr) -> tuple[str, str | None]:
-    plain = {"this", "db", "catalog", "alias"}
-    if not isinstance(node, exp.Table) or {name for name, value in node.args.items() if value} - plain:
-        raise UnsupportedByReferenceError("a table that is more than a name")
-    if not all(isinstance(part, exp.Identifier) for part in node.parts):
-        raise UnsupportedByReferenceError("a table function")
-    _check_alias(node)
-    return ".".join(part.name for part in node.parts), node.alias or None
+def _table(table: Piece) -> tuple[str, ...]:
+    (reference,) = table.pieces("reference")
+    named = reference.piece("multipart")
+    return _names(named) if named is not None else tuple(write(reference.tree).replace("`", "").split("."))
 
 
-def _source(node: exp.Expr) -> tuple[str, str | None, exp.Expr | None]:
-    if not isinstance(node, exp.Subquery):
-        return (*_table(node), None)
-    if {name for name, value in node.args.items() if value} - {"this", "alias"} or isinstance(node.this, exp.Table):
-        raise UnsupportedByReferenceError("a source that is neither a table nor a query")
-    _check_alias(node)
-    return "", node.alias or None, node.this
+def _names_a_cte(merge: WrittenMerge) -> bool:
+    return merge.ctes is not None and merge.query is None
 
 
-def _check_alias(node: exp.Expr) -> None:
-    alias = node.args.get("alias")
-    if alias is not None and alias.args.get("columns"):
+def _alias(alias: Piece | None) -> str | None:
+    if alias is None:
+        return None
+    (inner,) = alias.pieces("alias")
+    if inner.pieces("names"):
         raise RejectedError("COLUMN_ALIASES_NOT_ALLOWED", "Column aliases are not allowed in MERGE.")
+    return _bare(inner.pieces("strict_name")[0])
 
 
-def _clause(when: exp.When, texts: ClauseTexts) -> Clause:
-    kind = _kind(when)
-    condition = when.args.get("condition")
-    then = when.args.get("then")
-    if isinstance(then, exp.Var) and then.name.upper() == "DELETE":
-        if kind is Kind.NOT_MATCHED:
-            raise RejectedError("PARSE_SYNTAX_ERROR", "WHEN NOT MATCHED cannot DELETE")
-        return Clause(kind=kind, action=Action.DELETE, condition=condition, condition_text=texts.condition)
-    if isinstance(then, exp.Update) and kind is not Kind.NOT_MATCHED:
-        return _update(kind, condition, then, texts)
-    if isinstance(then, exp.Insert) and kind is Kind.NOT_MATCHED:
-        return _insert(condition, then, texts)
-    raise RejectedError("PARSE_SYNTAX_ERROR", f"WHEN {kind.value.upper()} cannot do {when.sql(dialect='databricks')!r}")
+def _names(multipart: Piece) -> tuple[str, ...]:
+    return tuple(map(_bare, multipart.pieces("name")))
 
 
-def _kind(when: exp.When) -> Kind:
-    if when.args.get("matched"):
-        return Kind.MATCHED
-    return Kind.NOT_MATCHED_BY_SOURCE if when.args.get("source") else Kind.NOT_MATCHED
+def _bare(name: Piece) -> str:
+    return name.text[1:-1].replace("``", "`") if name.text.startswith("`") else name.text
 
 
-def _update(kind: Kind, condition: exp.Expr | None, then: exp.Update, texts: ClauseTexts) -> Clause:
-    star = any(isinstance(node, exp.Star) for node in then.expressions)
-    if star and (kind is Kind.NOT_MATCHED_BY_SOURCE or len(then.expressions) > 1):
-        raise RejectedError("PARSE_SYNTAX_ERROR", f"UPDATE SET * is not allowed in WHEN {kind.value.upper()}")
+def _source_text(merge: WrittenMerge) -> str | None:
+    query = merge.query
+    if merge.ctes is None:
+        return None if query is None else query.timeless
+    return f"{merge.ctes.timeless} {f'SELECT * FROM {merge.source.timeless}' if query is None else query.timeless}"
+
+
+def _clause(written: WrittenClause, trees: Mapping[Piece, exp.Expr]) -> Clause:
+    columns, num_pairs = tuple(map(_names, written.columns)), min(len(written.columns), len(written.values))
     return Clause(
-        kind=kind,
-        action=Action.UPDATE,
-        condition=condition,
-        condition_text=texts.condition,
-        assignments=() if star else _assignments([(n.this, n.expression) for n in then.expressions], texts),
-        star=star,
-    )
-
-
-def _insert(condition: exp.Expr | None, then: exp.Insert, texts: ClauseTexts) -> Clause:
-    star = isinstance(then.this, exp.Star)
-    pairs: list[tuple[exp.Expr, exp.Expr]] = []
-    if not star:
-        if not isinstance(then.this, exp.Tuple) or not isinstance(then.expression, exp.Tuple):
-            raise RejectedError("PARSE_SYNTAX_ERROR", "INSERT needs * or a column list and VALUES")
-        columns, values = then.this.expressions, then.expression.expressions
-        if len(columns) != len(values):
-            raise RejectedError(
-                "MERGE_INSERT_VALUE_COUNT_MISMATCH", f"{len(columns)} columns but {len(values)} values in INSERT"
-            )
-        pairs = list(zip(columns, values, strict=True))
-    return Clause(
-        kind=Kind.NOT_MATCHED,
-        action=Action.INSERT,
-        condition=condition,
-        condition_text=texts.condition,
-        assignments=_assignments(pairs, texts),
-        star=star,
-    )
-
-
-def _assignments(pairs: list[tuple[exp.Expr, exp.Expr]], texts: ClauseTexts) -> tuple[Assignment, ...]:
-    return tuple(
-        Assignment(path=name_parts(name), value=value, text=text)
-        for (name, value), text in zip(pairs, texts.values, strict=True)
+        kind=written.kind,
+        action=written.action,
+        condition=None if written.condition is None else trees[written.condition],
+        condition_text=None if written.condition is None else written.condition.timeless,
+        assignments=tuple(
+            Assignment(path=path, value=trees[value], text=value.timeless)
+            for path, value in zip(columns, written.values, strict=False)
+        ),
+        star=written.star,
+        spare_columns=columns[num_pairs:],
+        spare_values=tuple(trees[value] for value in written.values[num_pairs:]),
     )
 
 

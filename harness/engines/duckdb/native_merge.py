@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mergecheck.harness.engines.duckdb.options import DuckDbOptions
-    from mergecheck.harness.engines.written_statement import WrittenClause, WrittenStatement
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.expressions.names import Scope
+    from mergecheck.reference.syntax.statement import Clause, Statement
 
 _WORDS = {
     Kind.MATCHED: "MATCHED",
@@ -57,7 +57,7 @@ class MergeWriter:
         source_text: the text after USING for a source that is a table, in DuckDB SQL.
     """
 
-    statement: WrittenStatement
+    statement: Statement
     target_schema: Schema
     source_schema: Schema
     settings: Settings
@@ -133,7 +133,7 @@ class MergeWriter:
         except RejectedError:
             return node.sql(dialect="duckdb")
 
-    def _clause(self, clause: WrittenClause) -> str:
+    def _clause(self, clause: Clause) -> str:
         words = _WORDS[clause.kind]
         if clause.kind is Kind.NOT_MATCHED and self.options.clauses == "by-target":
             words += " BY TARGET"
@@ -147,7 +147,7 @@ class MergeWriter:
         ]
         return [f"WHEN {_WORDS[kind]} THEN DO NOTHING" for kind in open_kinds]
 
-    def _action(self, clause: WrittenClause) -> str:
+    def _action(self, clause: Clause) -> str:
         if clause.action is Action.DELETE:
             return "DELETE"
         if clause.star and (star := self._star(clause.action)) is not None and self.options.star != "explicit":
@@ -175,7 +175,7 @@ class MergeWriter:
     def _values(self) -> AlignedValues:
         return AlignedValues(names=self._names(), settings=self.settings, translator=self._translator)
 
-    def _written(self, clause: WrittenClause) -> str:
+    def _written(self, clause: Clause) -> str:
         """Hand a clause that breaks a rule over as it is written, a star as the columns that it means (R-201)."""
         if clause.star:
             names = [identifier(column.name) for column in self.target_schema.columns]

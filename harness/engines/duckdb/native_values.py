@@ -10,18 +10,17 @@ from mergecheck.model.types.data_types import Schema
 from mergecheck.reference.analysis.values.alignment import Aligner
 from mergecheck.reference.analysis.values.assignments import Assigned, check_insert, check_update
 from mergecheck.reference.analysis.values.row_values import RowValues
-from mergecheck.reference.syntax.statement import Action, Assignment, Clause
+from mergecheck.reference.syntax.statement import Action, Clause
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.engines.written_statement import WrittenClause
     from mergecheck.model.types.typed import Typed
     from mergecheck.reference.analysis.clause_names import ClauseNames
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.analysis.values.assignments import Left
     from mergecheck.reference.expressions.translation import Translator
-    from mergecheck.reference.syntax.statement import Kind
+    from mergecheck.reference.syntax.statement import Clause, Kind
 
 
 class GeneratedColumnError(UnsupportedByReferenceError):
@@ -40,7 +39,7 @@ class AlignedValues:
     settings: Settings
     translator: Callable[[Kind], Translator]
 
-    def of(self, clause: WrittenClause) -> dict[str, str]:
+    def of(self, clause: Clause) -> dict[str, str]:
         """Give the aligned value of every assigned column, by the column's name.
 
         Raises:
@@ -48,14 +47,9 @@ class AlignedValues:
             UnsupportedByReferenceError: if a value cannot be translated.
             GeneratedColumnError: for a generated column.
         """
-        if len(clause.columns) != len(clause.values):
+        if not clause.is_balanced:
             raise RejectedError("MERGE_INSERT_VALUE_COUNT_MISMATCH", "an INSERT of unequal lists")
-        assignments = tuple(
-            Assignment(path=path, value=value) for path, value in zip(clause.columns, clause.values, strict=True)
-        )
-        lefts = self.names.resolve_clause(
-            Clause(kind=clause.kind, action=clause.action, condition=None, assignments=assignments, star=clause.star)
-        )
+        lefts = self.names.resolve_clause(replace(clause, condition=None))
         assigned = tuple(self._assigned(clause, left) for left in lefts)
         schema = self.names.target.schema
         generated = {column.name for column in schema.columns if column.generated is not None}
@@ -84,7 +78,7 @@ class AlignedValues:
             if column.name.lower() in wanted
         }
 
-    def _assigned(self, clause: WrittenClause, left: Left) -> Assigned:
+    def _assigned(self, clause: Clause, left: Left) -> Assigned:
         value = (
             self._star_value(left.path[0]) if left.value is None else self.translator(clause.kind).translate(left.value)
         )

@@ -21,7 +21,7 @@ from mergecheck.harness.engines.duckdb.native_tables import (
     run,
     setting,
 )
-from mergecheck.harness.engines.written_statement import draws_by_chance, extension, read_statement
+from mergecheck.harness.engines.translated_statement import draws_by_chance, extension, statement_to_translate
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.types.data_types import ArrayType, MapType, Schema, StructType
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.engines.duckdb.native_tables import Step
     from mergecheck.harness.engines.duckdb.options import DuckDbOptions
-    from mergecheck.harness.engines.written_statement import WrittenStatement
     from mergecheck.model.case import Case
     from mergecheck.model.types.data_types import DataType, Field
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.queries.query_reader import Rows
+    from mergecheck.reference.syntax.statement import Statement
 
 _TARGET, _INCOMING_TARGET = "target", "incoming_target"
 _DROPPED = "dropped"
@@ -174,7 +174,7 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
         UnsupportedByReferenceError: if DuckDB has no equivalent expression.
     """
     settings = read_settings(case)
-    statement = read_statement(case.sql)
+    statement = statement_to_translate(case.sql)
     check_schema(case.target.schema, "target")
     if case.source is not None:
         check_schema(case.source.schema, "source")
@@ -235,7 +235,7 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
     )
 
 
-def _source_schema(case: Case, statement: WrittenStatement, tables: dict[str, Rows], settings: Settings) -> Schema:
+def _source_schema(case: Case, statement: Statement, tables: dict[str, Rows], settings: Settings) -> Schema:
     if statement.source_query is not None:
         schema = Reader(case_sensitive=settings.case_sensitive).read(statement.source_query, tables).schema
         names = [column.name.lower() for column in schema.columns]

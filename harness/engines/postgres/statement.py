@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.engines.postgres import tables
 from mergecheck.harness.engines.postgres.expressions import ExpressionWriter, Family, Table, family_of
 from mergecheck.harness.engines.postgres.tables import identifier
-from mergecheck.harness.engines.written_statement import WrittenStatement, extension, read_statement
+from mergecheck.harness.engines.translated_statement import extension, statement_to_translate
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.layout import physical_rows
 from mergecheck.reference.analysis.constraints import parsed
@@ -18,10 +18,10 @@ from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:
     from mergecheck.harness.engines.postgres.expressions import Written
-    from mergecheck.harness.engines.written_statement import WrittenClause
     from mergecheck.model.case import Case
     from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.reference.analysis.settings import Settings
+    from mergecheck.reference.syntax.statement import Clause, Statement
 
 TARGET, SOURCE = "target", "source"
 _CONSTRAINT = "delta.constraints."
@@ -59,7 +59,7 @@ def translate(case: Case) -> PostgresCase:
     """
     settings = read_settings(case)
     _check(case, settings)
-    statement = read_statement(case.sql)
+    statement = statement_to_translate(case.sql)
     if statement.schema_evolution or settings.schema_evolution:
         raise UnsupportedByReferenceError("feature schema evolution")
     if statement.source_query is not None:
@@ -141,7 +141,7 @@ def _assigned(value: Written, data_type: DataType) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MergeWriter:
-    statement: WrittenStatement
+    statement: Statement
     target: Table
     source: Table
 
@@ -165,7 +165,7 @@ class _MergeWriter:
         taken = {self.target.qualifier.lower(), self.source.qualifier.lower()}
         return next(free for free in (name, f"{name}_row", f"{name}_row_") if free not in taken)
 
-    def _clause(self, clause: WrittenClause) -> str:
+    def _clause(self, clause: Clause) -> str:
         scope = {
             Kind.MATCHED: (self.target, self.source),
             Kind.NOT_MATCHED: (self.source,),
@@ -175,7 +175,7 @@ class _MergeWriter:
         condition = "" if clause.condition is None else f" AND {writer.condition(clause.condition)}"
         return f"WHEN {_WORDS[clause.kind]}{condition} THEN {self._action(clause, writer)}"
 
-    def _action(self, clause: WrittenClause, writer: ExpressionWriter) -> str:
+    def _action(self, clause: Clause, writer: ExpressionWriter) -> str:
         if clause.action is Action.DELETE:
             return "DELETE"
         types = {column.name.lower(): column for column in self.target.schema.columns}
@@ -189,11 +189,11 @@ class _MergeWriter:
             return f"INSERT ({', '.join(names)}) VALUES ({', '.join(values)})"
         return "UPDATE SET " + ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
 
-    def _assignments(self, clause: WrittenClause, writer: ExpressionWriter) -> list[tuple[tuple[str, ...], Written]]:
+    def _assignments(self, clause: Clause, writer: ExpressionWriter) -> list[tuple[tuple[str, ...], Written]]:
         if clause.star:
             source = ExpressionWriter((self.source,))
             return [((name,), source.named(name)) for name in self.target.schema.names]
-        if len(clause.columns) != len(clause.values):
+        if not clause.is_balanced:
             raise UnsupportedByReferenceError("an INSERT with more names than values, or fewer")
         own = self.target.qualifier.lower()
         found = []
