@@ -108,11 +108,19 @@ class Case:
     tables: Mapping[str, Source] = field(default_factory=dict)
 
     @property
+    def read_tables(self) -> Mapping[str, Source]:
+        """The tables beside the target that the statement may read, by name: ``source``, then the further ones."""
+        return ({} if self.source is None else {"source": self.source}) | dict(self.tables)
+
+    @property
+    def all_tables(self) -> tuple[Target | Source, ...]:
+        """The target and the tables beside it."""
+        return (self.target, *self.read_tables.values())
+
+    @property
     def relations(self) -> Mapping[str, Schema]:
         """The columns of every table that the statement may name."""
-        source = {} if self.source is None else {"source": self.source.schema}
-        others = {name: table.schema for name, table in self.tables.items()}
-        return {"target": self.target.schema} | source | others
+        return {"target": self.target.schema} | {name: table.schema for name, table in self.read_tables.items()}
 
     def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:  # noqa: FBT001 - the protocol of IPython and Hypothesis
         """Name the case and its statement where Hypothesis prints an example; the report shows the tables."""

@@ -72,6 +72,13 @@ def _assigned(report: EvaluatedCase) -> Iterator[tuple[ResolvedClause, tuple[str
                 yield clause, each.path, each.value, found
 
 
+def _names_read(report: EvaluatedCase) -> list[str]:
+    """List the columns of the tables beside the target, and those of the source, which a query may name itself."""
+    names = [name for table in report.case.read_tables.values() for name in table.schema.names]
+    read = report.reference.trace.source
+    return names if read is None else [*names, *read.schema.names]
+
+
 def _writes_rows(report: EvaluatedCase) -> bool:
     """Return whether the merge comes to its writing of rows; a merge that fails on the way may have come to it."""
     merge, answer = report.reference.trace.merge, report.reference.answer
@@ -88,13 +95,12 @@ def _dotted_partition_column(report: EvaluatedCase, error: str) -> bool:
 
 def _column_with_backtick(report: EvaluatedCase, error: str) -> bool:
     merge = report.reference.trace.merge
-    source = report.case.source
-    names = [*(merge.final_schema.names if merge is not None else ()), *(source.schema.names if source else ())]
+    names = [*(merge.final_schema.names if merge is not None else ()), *_names_read(report)]
     return _writes_rows(report) and any("`" in name and name in error for name in names)
 
 
 def _insert_of_names_that_differ_in_case(report: EvaluatedCase, _error: str) -> bool:
-    statement, source = report.reference.trace.statement, report.case.source
+    statement, source = report.reference.trace.statement, report.reference.trace.source
     if statement is None or report.case.conf.get(_CASE_SENSITIVE, "false").lower() != "true":
         return False
     for clause in statement.of(Kind.NOT_MATCHED):
@@ -130,9 +136,9 @@ def _leaves(given: DataType, wanted: DataType) -> Iterator[tuple[AtomicName, Ato
 
 def _column_of_vectors_in_both(report: EvaluatedCase, error: str) -> bool:
     """A column with a helper's name in both tables, and rows that get marked: the error names the helper's column."""
-    merge, answer, source = report.reference.trace.merge, report.reference.answer, report.case.source
+    merge, answer, source = report.reference.trace.merge, report.reference.answer, report.reference.trace.source
     own = {name.lower() for name in report.case.target.schema.names}
-    others = own if source is None else {name.lower() for name in source.schema.names}
+    others = set() if source is None else {name.lower() for name in source.schema.names}
     shared = [name for name in _OF_VECTORS if name.lower() in own & others]
     marks = merge is not None and not (isinstance(answer, Prediction) and answer.path is not MergePath.E)
     # the column of a vector's path is looked up as the file's, and as the vector's id
@@ -148,10 +154,9 @@ def _helper_column(report: EvaluatedCase, error: str) -> bool:
     answer = report.reference.answer
     if isinstance(answer, Prediction) and answer.path is MergePath.A:
         return False
-    source, read, merge = report.case.source, report.reference.trace.source, report.reference.trace.merge
-    schemas = [report.case.target.schema, *(() if merge is None else (merge.final_schema,))]
-    schemas += [table.schema for table in (source, read) if table is not None]
-    own = {name.lower() for schema in schemas for name in schema.names}
+    merge = report.reference.trace.merge
+    names_of_target = [*report.case.target.schema.names, *(() if merge is None else merge.final_schema.names)]
+    own = {name.lower() for name in (*names_of_target, *_names_read(report))}
     named = _NAMED.search(error)
     names = () if named is None else re.findall(r"[`\"]([^`\"]+)[`\"]", named[0])
     return any(name.lower() in own and _HELPERS.fullmatch(name) for name in names)
@@ -204,9 +209,8 @@ def _text_of_null_folder(report: EvaluatedCase, _error: str) -> bool:
 
 
 def _cells(report: EvaluatedCase) -> list[Value]:
-    source = report.case.source
-    rows = (*report.case.target.rows, *(() if source is None else source.rows))
-    return [cell for row in rows for cell in row if isinstance(cell, str | float | Decimal)]
+    cells = (cell for table in report.case.all_tables for row in table.rows for cell in row)
+    return [cell for cell in cells if isinstance(cell, str | float | Decimal)]
 
 
 def _value_may_fail(report: EvaluatedCase, error: str) -> bool:
@@ -254,7 +258,7 @@ def _is_given(column: Field, clause: ResolvedClause) -> bool:
 
 
 def _assigns_what_the_source_lacks(report: EvaluatedCase, error: str) -> bool:
-    source = report.case.source
+    source = report.reference.trace.source
     given = set() if source is None else {name.lower() for name in source.schema.names}
     names = {path[0] for _, path, _, _ in _assigned(report) if path[0].lower() not in given}
     return any(re.search(rf"No field named [^\n]*{re.escape(name)}", error, re.IGNORECASE) for name in names)

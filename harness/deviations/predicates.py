@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.harness.findings.signature import AUTO_MERGE
 from mergecheck.harness.properties.rule_counts import known_rules
+from mergecheck.harness.properties.source_tables import reads_target, source_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.outcome import Rejection
 from mergecheck.model.schema_json import is_constraint
@@ -163,26 +164,22 @@ def _fired(report: EvaluatedCase) -> set[str]:
 
 
 def _column_names(report: EvaluatedCase) -> list[str]:
-    source, read = report.case.source, report.reference.trace.source
-    names = [*report.case.target.schema.names, *(source.schema.names if source is not None else ())]
+    read = report.reference.trace.source
+    names = [name for schema in report.case.relations.values() for name in schema.names]
     return [*names, *(read.schema.names if read is not None else ())]  # a query of the source may name its own
 
 
 def _has_nested(kinds: tuple[type, ...], report: EvaluatedCase) -> bool:
-    source = report.case.source
-    columns = [*report.case.target.schema.columns, *(source.schema.columns if source is not None else ())]
-    return any(_contains(column.type, kinds) for column in columns)
+    schemas = report.case.relations.values()
+    return any(_contains(column.type, kinds) for schema in schemas for column in schema.columns)
 
 
 def _has_null_struct(report: EvaluatedCase) -> bool:
-    tables = [(report.case.target.schema, report.case.target.rows)]
-    if report.case.source is not None:
-        tables.append((report.case.source.schema, report.case.source.rows))
     return any(
         _holds_null_struct(cell, column.type)
-        for schema, rows in tables
-        for row in rows
-        for cell, column in zip(row, schema.columns, strict=True)
+        for table in report.case.all_tables
+        for row in table.rows
+        for cell, column in zip(row, table.schema.columns, strict=True)
     )
 
 
@@ -205,9 +202,7 @@ def _contains(data_type: DataType, kinds: tuple[type, ...]) -> bool:
 
 
 def _type_names(pattern: str, report: EvaluatedCase) -> bool:
-    source = report.case.source
-    ddl = [report.case.target.schema.ddl(), "" if source is None else source.schema.ddl()]
-    return any(re.search(pattern, text) for text in ddl)
+    return any(re.search(pattern, schema.ddl()) for schema in report.case.relations.values())
 
 
 def _partition_columns(report: EvaluatedCase) -> list[str]:
@@ -217,14 +212,13 @@ def _partition_columns(report: EvaluatedCase) -> list[str]:
 
 
 def _has_text(pattern: str, report: EvaluatedCase) -> bool:
-    source = report.case.source
-    rows = (*report.case.target.rows, *(() if source is None else source.rows))
-    return any(isinstance(cell, str) and re.search(pattern, cell) for row in rows for cell in row)
+    cells = (cell for table in report.case.all_tables for row in table.rows for cell in row)
+    return any(isinstance(cell, str) and re.search(pattern, cell) for cell in cells)
 
 
 def _has_no_source_row(report: EvaluatedCase) -> bool:
-    source = report.case.source
-    return not (report.case.target.rows if source is None else source.rows)
+    read = report.reference.trace.source or source_table(report.case)
+    return read is not None and not read.rows
 
 
 _WORDS: Mapping[str, _Word] = {
@@ -238,7 +232,7 @@ _WORDS: Mapping[str, _Word] = {
     "evolution": _Word(bool, lambda value, report: _evolves(report) == value),
     "change_data_feed": _Word(bool, lambda value, report: report.case.target.change_data_feed == value),
     "partitioned": _Word(bool, lambda value, report: bool(report.case.target.partition_by) == value),
-    "self_merge": _Word(bool, lambda value, report: (report.case.source is None) == value),
+    "self_merge": _Word(bool, lambda value, report: reads_target(report.case) == value),
     "null_structs": _Word(bool, lambda value, report: _has_null_struct(report) == value),
     "structs": _Word(bool, lambda value, report: _has_nested((StructType,), report) == value),
     "nested": _Word(bool, lambda value, report: _has_nested((StructType, ArrayType, MapType), report) == value),

@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.explanation.alternative_actions import action_alternatives
 from mergecheck.harness.properties.merge_text import ClauseText, cut_merge, split_outer, with_operator
+from mergecheck.harness.properties.source_tables import source_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +149,7 @@ def _matching(text: MergeText) -> Iterator[tuple[str, MergeText]]:
 def _ambiguous(case: Case, trace: Trace) -> Iterator[Alternative]:
     """Keep one match of each target row, by leaving out the source rows of the others, where the source is a table."""
     source, matches = case.source, trace.matches
-    if source is None or matches is None or trace.statement is None or trace.statement.source_query is not None:
+    if source is None or matches is None or source_table(case) is not source:
         return
     for word, choose in (("first", min), ("last", max)):
         kept: dict[int, int] = {}

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from mergecheck.harness.findings.fingerprint import Fingerprint, fingerprint, primary_mismatch
 from mergecheck.harness.properties.merge_text import words_of
+from mergecheck.harness.properties.source_tables import reads_target, source_table
 from mergecheck.harness.verdict import Check
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
@@ -101,27 +102,27 @@ def _kinds(report: CaseReport) -> frozenset[str]:
 
 
 def _traits(case: Case) -> frozenset[str]:
-    columns = [*case.target.schema.columns, *(case.source.schema.columns if case.source is not None else ())]
+    columns = [column for schema in case.relations.values() for column in schema.columns]
     found = {
         "partitioned": bool(case.target.partition_by),
         "change data feed": case.target.change_data_feed,
         "evolution": evolves(case),
         "nested": any(isinstance(column.type, StructType | ArrayType | MapType) for column in columns),
-        "self": case.source is None,
+        "self": reads_target(case),
     }
     return frozenset(name for name, holds in found.items() if holds)
 
 
 def _tables(case: Case) -> frozenset[str]:
-    num_source_rows = 1 if case.source is None else len(case.source.rows)
+    source = source_table(case)
     found = {
         "no target row": not case.target.rows,
-        "no source row": not num_source_rows,
+        "no source row": source is not None and not source.rows,
         "transactions": bool(case.target.transactions),
         "several files": len(case.target.files) > 1,
         "target layout": case.target.layout != TargetLayout(),
         "source layout": case.source is not None and case.source.layout != SourceLayout(),
-        "names differ": case.source is not None and case.source.schema.names != case.target.schema.names,
+        "names differ": source is not None and source.schema.names != case.target.schema.names,
     }
     properties = case.target.properties.keys() - {CDF_PROPERTY}
     return frozenset([name for name, holds in found.items() if holds]) | case.conf.keys() | properties

@@ -38,8 +38,7 @@ def with_fixed_time(case: Case, now: dt.datetime) -> Case | None:
     if any(_SETTINGS.get(key.lower(), value).upper() != value.upper() for key, value in case.conf.items()):
         return None
     literals = {word: f"{word} '{now.astimezone(dt.UTC).strftime(form)}'" for word, form in _FORMS.items()}
-    schemas = (case.target.schema, *(() if case.source is None else (case.source.schema,)))
-    columns = {name.upper() for schema in schemas for name in schema.names}
+    columns = {name.upper() for schema in case.relations.values() for name in schema.names}
     sql = _with_literals(case.sql, columns, literals, is_statement=True)
     schema = Schema(
         tuple(

@@ -89,11 +89,11 @@ def _reason(report: CaseReport) -> str:
 
 def _features(report: CaseReport) -> dict[str, Any]:
     """Return the features by which a viewer groups and draws: numbers, and values of closed sets."""
-    case, facts = report.case, report.facts
+    case, facts, read = report.case, report.facts, report.reference.trace.source
     return {
         "verdict": "deviates" if report.deviations else report.verdict.value,
         "target rows": len(case.target.rows),
-        "source rows": 0 if case.source is None else len(case.source.rows),
+        "source rows": 0 if read is None else len(read.rows),
         "columns": len(case.target.schema.columns),
         "changed rows": facts.num_changed_rows,
         "path": "none" if facts.path is None else facts.path.value,

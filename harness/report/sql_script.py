@@ -156,10 +156,9 @@ def sql_statements(case: Case) -> list[str]:
         lines.append(f"ALTER TABLE target ADD CONSTRAINT {quote(name)} CHECK ({condition})")
     schema = case.target.schema
     lines += [f"INSERT INTO target VALUES\n{_values(file, schema)}" for file in case.target.files if file]
-    views = ({} if case.source is None else {"source": case.source}) | dict(case.tables)
     lines += [
         f"CREATE OR REPLACE TEMPORARY VIEW {name} AS\n{_source_query(table.rows, table.schema)}"
-        for name, table in views.items()
+        for name, table in case.read_tables.items()
     ]
     lines += _transactions(case)
     return [*lines, case.sql]

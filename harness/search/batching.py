@@ -15,9 +15,9 @@ from mergecheck.harness.oracles.relations.shape import (
     has_random_values,
     is_star,
     kind_of,
-    names_source_table,
 )
 from mergecheck.harness.properties.merge_text import bracketed, cut_merge, words_of
+from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.storage import SourceLayout, TargetLayout
 from mergecheck.model.types.data_types import BIGINT, Field, Schema
 
@@ -115,7 +115,7 @@ def _has_similar_ones(case: Case, source: Source) -> bool:
     return (
         not has_random_values(case.sql)
         and not any(column.identity is not None for column in case.target.schema.columns)
-        and names_source_table(case.sql)
+        and source_table(case) is source
         and "SELECT" not in {word.upper() for word in words_of(case.sql)}
         and PAIR not in {name.lower() for name in (*case.target.schema.names, *source.schema.names)}
     )

@@ -17,6 +17,7 @@ from mergecheck.harness.lab.conformance import Result
 from mergecheck.harness.lab.conformance import conform as conform_by
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS, TimeLimit
+from mergecheck.harness.properties.source_tables import most_source_rows
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.search.session import open_engine, reference_for
 from mergecheck.harness.variants.axes.variant import without_variant
@@ -63,7 +64,7 @@ def explain(case: Case) -> str:
 
 
 def _evaluated(case: Case) -> Reference:
-    num_pairs = len(case.target.rows) * len(case.target.rows if case.source is None else case.source.rows)
+    num_pairs = len(case.target.rows) * most_source_rows(case)
     reference = MergeReference(SparkNotStarted())
     return reference.evaluate(without_variant(case), every_pair=num_pairs <= MOST_EVALUATED_PAIRS)
 

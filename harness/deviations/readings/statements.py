@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import forgotten_not_null
 from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.outcome import Rejection
 from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
@@ -89,7 +90,8 @@ def _clauses_unread(now: Judged) -> Judged | None:
     A merge of MATCHED clauses becomes one that deletes what matches, so that its result is right only if nothing does.
     """
     text = cut_merge(now.case.sql)
-    has_source_row = now.case.source is None or bool(now.case.source.rows)
+    source = now.reference.trace.source or source_table(now.case)
+    has_source_row = source is None or bool(source.rows)
     kept = tuple(
         clause
         for clause in text.clauses

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
-from mergecheck.harness.oracles.relations.shape import names_source_table
 from mergecheck.harness.properties.merge_text import MergeText, cut_merge
+from mergecheck.harness.properties.source_tables import source_table, tables_of_queries
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.formatting import fit
@@ -71,14 +71,15 @@ class Trial:
             raise OutOfDomainError
 
     def source_table(self) -> Source:
-        """Return the source where it is a table of its own, neither a query nor the target.
+        """Return the source where it is the table ``source``, and nothing else in the statement reads that.
 
         Raises:
             OutOfDomainError: it is not.
         """
-        if self.case.source is None or not names_source_table(self.case.sql):
+        source = self.case.source
+        if source is None or source_table(self.case) is not source or "source" in tables_of_queries(self.case):
             raise OutOfDomainError
-        return self.case.source
+        return source
 
     def outcome_of(self, changed: Case, *, may_be_ambiguous: bool = False) -> Outcome:
         """Run a changed case that must succeed.

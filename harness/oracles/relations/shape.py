@@ -64,11 +64,6 @@ def is_star(clause: ClauseText) -> bool:
     return clause.action.split()[-1:] == ["*"] or clause.action.upper().replace(" ", "") in {"UPDATESET*", "INSERT*"}
 
 
-def names_source_table(sql: str) -> bool:
-    """Return whether the source of a statement is a name, and no query."""
-    return "USING (" not in sql.upper()
-
-
 def is_repeatable(case: Case) -> bool:
     """Return whether a merge that runs again, on the same rows in another order, must give the same.
 

@@ -13,9 +13,9 @@ from mergecheck.harness.oracles.relations.shape import (
     is_insert_only,
     is_sole_unconditional_delete,
     kind_of,
-    names_source_table,
     with_assignments,
 )
+from mergecheck.harness.properties.source_tables import source_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,10 +114,10 @@ def _wrapped_values(trial: Trial) -> tuple[Mismatch, ...]:
 def _evolving(trial: Trial) -> tuple[Mismatch, ...]:
     """Allow schema evolution where the source has nothing to add (P-28)."""
     case = trial.case
-    source = case.target.schema if case.source is None else case.source.schema
-    given = {column.name.lower(): column.type for column in source.columns}
+    source = source_table(case)
+    given = {} if source is None else {column.name.lower(): column.type for column in source.schema.columns}
     trial.require(condition={column.name.lower(): column.type for column in case.target.schema.columns} == given)
-    trial.require(condition=names_source_table(case.sql) and not evolves(case) and not has_random_values(case.sql))
+    trial.require(condition=not evolves(case) and not has_random_values(case.sql))
     return trial.same(replace(case, conf={**case.conf, AUTO_MERGE: "true"}))
 
 

@@ -9,6 +9,7 @@ from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.oracles.relations.relation import Relation
 from mergecheck.harness.oracles.relations.shape import has_random_values, kind_of, kinds
+from mergecheck.harness.properties.source_tables import tables_of_queries, tables_of_source
 from mergecheck.harness.verdict import Check
 from mergecheck.model.case import CDF_PROPERTY, Source, Target
 from mergecheck.model.layout import physical_rows
@@ -76,7 +77,8 @@ def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
     """Merge into each half of the target: together that is what happens to the whole."""
     case, whole, rows = trial.case, trial.outcome, trial.case.target.rows
     clauses = tuple(clause for clause in trial.text.clauses if kind_of(clause) != "NOT MATCHED")
-    trial.require(condition=case.source is not None and len(rows) > 1 and bool(clauses))
+    trial.require(condition=len(rows) > 1 and bool(clauses))
+    trial.require(condition="target" not in tables_of_source(case) | tables_of_queries(case))
     trial.require(condition=not has_random_values(case.sql) and whole.schema == case.target.schema)
     if len(clauses) < len(trial.text.clauses):
         case = trial.with_clauses(replace(trial.text, clauses=clauses))
@@ -195,8 +197,7 @@ def _in_one_file(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
 
 def holds_empty_text(case: Case) -> bool:
     """Return whether an empty text stands in a cell or in the statement."""
-    source = () if case.source is None else case.source.rows
-    return "''" in case.sql or any("" in row for row in (*case.target.rows, *source))
+    return "''" in case.sql or any("" in row for table in case.all_tables for row in table.rows)
 
 
 def _fills_copied_structs(trial: Trial) -> bool:
@@ -250,7 +251,8 @@ TABLE_RELATIONS = (
     Relation(
         name="target-halves",
         sentence="what happens to a table is what happens to its two halves",
-        domain="some clause that is not NOT MATCHED (these are left out); no schema evolution, no random values",
+        domain="some clause that is not NOT MATCHED (these are left out); no query over the target, no schema "
+        "evolution, no random values",
         holds=_target_split,
     ),
     Relation(

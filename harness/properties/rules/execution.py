@@ -73,8 +73,8 @@ def _computed_images(e: Evidence) -> bool:
 
 def _empty_partition_text(e: Evidence) -> bool:
     names, partitions = e.case.target.schema.names, e.case.target.partition_by
-    source = () if e.case.source is None else e.case.source.rows
-    empty = any("" in row for row in source) or any(
+    source = e.reference.trace.source
+    empty = any("" in row for row in (() if source is None else source.rows)) or any(
         row[names.index(p)] == "" for row in e.case.target.rows for p in partitions
     )
     return e.change_feed and bool(partitions) and empty

@@ -25,9 +25,9 @@ _OPERATORS = ("UNSUPPORTED_EXPR_FOR_OPERATOR", "UNSUPPORTED_GENERATOR")
 
 
 def _has_equal_rows(e: Evidence) -> bool:
-    source = () if e.case.source is None else e.case.source.rows
+    source = e.reference.trace.source
     return e.prediction is not None and any(
-        len(set(map(repr, rows))) < len(rows) for rows in (e.case.target.rows, source)
+        len(set(map(repr, rows))) < len(rows) for rows in (e.case.target.rows, () if source is None else source.rows)
     )
 
 
@@ -74,8 +74,7 @@ def _bad_operator_in_condition(e: Evidence) -> bool:
 
 
 def _has_column_like_function(e: Evidence) -> bool:
-    schemas = [e.case.target.schema, *([] if e.case.source is None else [e.case.source.schema])]
-    return any(name.lower() in LITERAL_FUNCTIONS for schema in schemas for name in schema.names)
+    return any(name.lower() in LITERAL_FUNCTIONS for schema in e.case.relations.values() for name in schema.names)
 
 
 def _mentions(e: Evidence, *names: str) -> bool:

@@ -23,6 +23,7 @@ from mergecheck.harness.engines.spark_values.on_demand import SparkNotStarted
 from mergecheck.harness.explanation.document import explanation_json
 from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, pair_lines, reading_lines, why_lines
 from mergecheck.harness.processes.time_limit import TimeLimit
+from mergecheck.harness.properties.source_tables import most_source_rows
 from mergecheck.harness.report.mismatch import difference_lines, headline, reproduce_lines
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
@@ -109,8 +110,8 @@ def _evaluated(case: Case, reference: MergeReference) -> Reference:
     A variant changes nothing that the reference knows of.
     """
     case = without_variant(case)
-    num_source_rows = len(case.target.rows) if case.source is None else len(case.source.rows)
-    return reference.evaluate(case, every_pair=len(case.target.rows) * num_source_rows <= MOST_EVALUATED_PAIRS)
+    num_pairs = len(case.target.rows) * most_source_rows(case)
+    return reference.evaluate(case, every_pair=num_pairs <= MOST_EVALUATED_PAIRS)
 
 
 def _checked(

@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.findings.shrink.passes.places import Place, PlaceKind, places_of
 from mergecheck.harness.properties.merge_text import cut_merge, num_tokens
+from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import (
     BOOLEAN,
@@ -83,10 +84,10 @@ def _sides(case: Case) -> tuple[_Side, _Side] | None:
         statement = parse_statement(case.sql)
     except (RejectedError, UnsupportedByReferenceError):
         return None
-    source = case.target.schema if case.source is None else case.source.schema
+    source = source_table(case) or case.source or case.target
     return (
         _Side(qualifier=statement.target_alias or statement.target, schema=case.target.schema),
-        _Side(qualifier=statement.source_alias or statement.source, schema=source),
+        _Side(qualifier=statement.source_alias or statement.source, schema=source.schema),
     )
 
 

@@ -43,8 +43,7 @@ def plainer_names(case: Case) -> Iterator[Case]:
 
 def _wanted(case: Case) -> dict[str, str]:
     """Choose the new names of all columns, by their old ones; spellings that differ in case share one."""
-    source = case.source.schema.names if case.source is not None else ()
-    names = list(dict.fromkeys((*case.target.schema.names, *source)))
+    names = list(dict.fromkeys(name for schema in case.relations.values() for name in schema.names))
     in_on = words_of(cut_merge(case.sql).condition or "")
     names.sort(key=lambda name: name.lower() not in in_on)
     free = iter(dict.fromkeys(letter for letter in (_KEY, *_OTHERS) if letter not in (_TARGET, _SOURCE)))
@@ -69,8 +68,9 @@ def _with_plain_tables(case: Case) -> Iterator[Case]:
         return
     text = cut_merge(case.sql)
     evolution = _EVOLUTION if statement.schema_evolution else ""
-    using = "target" if case.source is None else "source"
-    head = f"MERGE{evolution} INTO target {_TARGET} USING {using} {_SOURCE}"
+    if statement.source.lower() not in case.relations:
+        return
+    head = f"MERGE{evolution} INTO target {_TARGET} USING {statement.source.lower()} {_SOURCE}"
     behind = replace(text, head="").sql()
     tables: dict[str, str | None] = {old_target.lower(): _TARGET, old_source.lower(): _SOURCE}
     sql = f"{head} {renamed_in(behind, {}, qualifiers=tables).strip()}"
@@ -102,9 +102,10 @@ def _renamed(case: Case, names: Mapping[str, str]) -> Case:
     source = case.source
     if source is not None:
         source = replace(source, schema=_with_names(source.schema, names, lower))
+    tables = {n: replace(t, schema=_with_names(t.schema, names, lower)) for n, t in case.tables.items()}
     # A name before a dot is a table's if it is among these: an alias may have the name of a column.
     kept = dict.fromkeys(_aliases(case))
-    return replace(case, target=target, source=source, sql=renamed_in(case.sql, lower, qualifiers=kept))
+    return replace(case, target=target, source=source, tables=tables, sql=renamed_in(case.sql, lower, qualifiers=kept))
 
 
 def _aliases(case: Case) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.properties.merge_text import bracketed, cut_merge
+from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.case import Source
 from mergecheck.model.types.data_types import INT, VOID, Schema
 
@@ -34,7 +35,7 @@ def without_query(case: Case, relation: SourceRelation | None) -> Iterator[Case]
     if query is not None:
         start, end = query
         head = text.head[:start] + _SOURCE + text.head[end + 1 :]
-    elif case.source is None:
+    elif source_table(case) is not case.source:  # the target, or another table
         head = _USING_TARGET.sub(f"USING {_SOURCE}", text.head, count=1)
     else:
         return
