@@ -65,6 +65,7 @@ _ENGINE = {
     "list": Verb("List the engines that are installed.", "engines.list_engines:list_engines", "engine-list"),
     "new": Verb("Write the template of an engine of your own.", "new_engine:new_engine", "new-engine"),
     "conform": Verb("Run the fixed suite, write a certificate.", "conform:conform", "conform"),
+    "mutants": Verb("How soon wrong answers of an engine are noticed.", "engines.mutants:mutants", "engine-mutants"),
 }
 _CONFIG = {
     "show": Verb("Show each value and where it comes from.", "project.config:show_config", "config-show"),

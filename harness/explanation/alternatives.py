@@ -7,6 +7,7 @@ numbered as in the report, over the whole statement. The more specific alternati
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from mergecheck.reference.trace import Trace
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
+_FAMILIES = (
+    (re.compile(r"did not say .*", re.DOTALL), "had a condition less"),
+    (re.compile(r"(?<= set ).*(?= to NULL$)", re.DOTALL), "a column"),
+    (re.compile(r"(?<= left ).*(?= as it is$)", re.DOTALL), "a column"),
+    (re.compile(r"(?<=NULL for ).*", re.DOTALL), "a column"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,15 @@ class Alternative:
 
     reading: str
     case: Case
+
+    @property
+    def family(self) -> str:
+        """The reading without the numbers and texts of one statement, such as ``as if a clause had no condition``."""
+        plain = re.sub(r"before clause \d+", "before another", self.reading)
+        plain = re.sub(r"clause \d+", "a clause", plain)
+        for own, general in _FAMILIES:
+            plain = own.sub(general, plain)
+        return plain
 
 
 def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:

@@ -34,6 +34,7 @@ COMMANDS = (
     (f"lab matrix --engine {ECHO} --engine echo_engine:KnowsNothing --max-cases 3 --seed 1", 4),
     ("lab scoreboard one.json matrix.json", 0),
     ("engine conform echo_engine:KnowsNothing", 4),
+    ("engine mutants echo_engine:KnowsNothing --seed 1 --max-cases 2", 4),
     ("engine new my-engine", 0),
     ("cases adopt FINDING", 0),
     ("cases export case.json --format sqllogictest", 0),
