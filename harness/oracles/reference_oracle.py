@@ -54,18 +54,25 @@ _ERROR = Compared(check=Check.ERROR, against=REFERENCE)
 _FAILED = Reference(answer=Unsupported("the case, because it failed"))
 
 
-def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Reference] | None = None) -> CaseReport:
+def check_case(
+    case: Case,
+    engine: Engine,
+    *,
+    reference: Callable[[Case], Reference] | None = None,
+    limit: TimeLimit = DEFAULT_LIMIT,
+) -> CaseReport:
     """Check one case against the reference, see ``check_prepared``. Ctrl+C raises KeyboardInterrupt.
 
     Args:
         case: what to run.
         engine: the system under test.
         reference: evaluates the case; None: the reference by the rules that the engine declares.
+        limit: how long the engine may take.
     """
     if reference is None:
         reference = partial(evaluate, several_matches=engine.capabilities.several_matches)
     with interrupts_kept():  # DuckDB ends an interrupted query with an error, which would count as a defect
-        return check_prepared(prepare(case, reference=reference, timer=PhaseTimer()), engine)
+        return check_prepared(prepare(case, reference=reference, timer=PhaseTimer()), engine, limit=limit)
 
 
 def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseTimer) -> PreparedCase:

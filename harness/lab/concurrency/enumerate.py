@@ -19,6 +19,7 @@ from mergecheck.harness.lab.concurrency.scenario import do_other
 from mergecheck.harness.lab.concurrency.scheduled_logs import ScheduledLogs
 from mergecheck.harness.lab.concurrency.turns import Turns
 from mergecheck.harness.lab.sequences.steps import Merge
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
 from mergecheck.merge import merge_sql
 from mergecheck.merge.errors import ConcurrentModificationError, MergeError
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.lab.concurrency.judge import Verdict
     from mergecheck.harness.lab.concurrency.scenario import Scenario, Writer
     from mergecheck.harness.lab.concurrency.turns import Turn
+    from mergecheck.harness.processes.time_limit import TimeLimit
     from mergecheck.merge.command import MergeResult
     from mergecheck.reference import MergeReference
 
@@ -49,7 +51,12 @@ class Interleaving:
 
 
 def enumerate_interleavings(
-    scenario: Scenario, spark: SparkSession, reference: MergeReference
+    scenario: Scenario,
+    spark: SparkSession,
+    reference: MergeReference,
+    *,
+    limit: TimeLimit = DEFAULT_LIMIT,
+    interrupt: Callable[[], None] | None = None,
 ) -> Iterator[Interleaving]:
     """Run every interleaving of a scenario and judge it.
 
@@ -58,12 +65,22 @@ def enumerate_interleavings(
             other writers, run by delta-rs, have one point.
         spark: a session; each merge gets another one on the same Spark.
         reference: computes the results of the serial orders.
+        limit: how long the writers of one interleaving may take.
+        interrupt: ends what runs on Spark.
+
+    Raises:
+        EngineLateError: they take longer.
     """
     judge = Judge(target=scenario.target, writers=scenario.writers, reference=reference, conflicts=scenario.conflicts)
     sessions = {writer.name: _session(spark) for writer in scenario.writers if isinstance(writer.action, Merge)}
     with ThreadPoolExecutor(len(scenario.writers)) as executor, table_folder() as folder:
         sources = _write_sources(scenario, folder)
-        run = partial(_run, scenario, sessions, sources, executor)
+        run_one = partial(_run, scenario, sessions=sessions, sources=sources, executor=executor, limit=limit)
+
+        def run(choose: Choose) -> History | None:
+            with limit.over(interrupt):
+                return run_one(choose)
+
         for history in interleavings(run):
             yield Interleaving(scenario=scenario, history=history, verdict=judge.judge(history))
 
@@ -85,10 +102,12 @@ def _write_sources(scenario: Scenario, folder: Path) -> Mapping[str, Path]:
 
 def _run(
     scenario: Scenario,
+    choose: Choose,
+    *,
     sessions: Mapping[str, SparkSession],
     sources: Mapping[str, Path],
     executor: ThreadPoolExecutor,
-    choose: Choose,
+    limit: TimeLimit,
 ) -> History | None:
     """Run the writers on a new table; None if the run was abandoned."""
     diary = Diary()
@@ -106,7 +125,8 @@ def _run(
             ).run
             for writer in scenario.writers
         }
-        endings = Turns(executor=executor, newest=partial(newest_version, path)).play(bodies, choose)
+        turns = Turns(executor=executor, newest=partial(newest_version, path), patience=limit.seconds)
+        endings = turns.play(bodies, choose)
         return None if endings is None else read_history(path, 0, endings, events=tuple(diary.events))
 
 

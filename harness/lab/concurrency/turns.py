@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from mergecheck.harness.lab.concurrency.points import Point, footprint
+from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS
 from mergecheck.harness.verdict import EngineDownError
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.lab.concurrency.explore import Choose
 
 T = TypeVar("T")
-
-_PATIENCE = 600.0  # seconds that a writer may take from one point to the next
 
 
 class AbandonedError(BaseException):
@@ -57,10 +56,12 @@ class Turns:
     Attributes:
         executor: has a thread for each writer.
         newest: returns the newest version of the table's log.
+        patience: seconds that a writer may take from one point to the next.
     """
 
     executor: Executor
     newest: Callable[[], int]
+    patience: float = DEFAULT_SECONDS
 
     def play(self, writers: Mapping[str, Callable[[Turn], T]], choose: Choose) -> Mapping[str, T] | None:
         """Run all writers to their ends and return what they return; None if the chooser abandons the run.
@@ -76,9 +77,10 @@ class Turns:
         def follow() -> None:
             """Let the one writer that runs come to its next point, or its end."""
             try:
-                name, point = reached.get(timeout=_PATIENCE)
+                name, point = reached.get(timeout=self.patience)
             except queue.Empty:
-                raise EngineDownError(f"a writer did not come to its next point within {_PATIENCE:.0f} s") from None
+                late = f"a writer did not come to its next point within {self.patience:g} s (--case-timeout)"
+                raise EngineDownError(late) from None
             if point is not None:
                 waiting[name] = point
 
@@ -98,7 +100,7 @@ class Turns:
             for name in waiting:
                 turns[name].is_abandoned = True
                 turns[name].may_go.release()
-                _ended(futures[name])
+                futures[name].exception(timeout=self.patience)  # it removes its files
         return {name: future.result() for name, future in futures.items()}
 
 
@@ -107,8 +109,3 @@ def _run(writer: Callable[[Turn], T], turn: Turn) -> T:
         return writer(turn)
     finally:
         turn.end()
-
-
-def _ended(future: Future[T]) -> None:
-    """Wait for an abandoned writer, which removes its files."""
-    future.exception(timeout=_PATIENCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,7 +14,7 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
-from mergecheck.harness.engine import LivingEngine, ReadingEngine
+from mergecheck.harness.engine import InterruptibleEngine, LivingEngine, ReadingEngine
 from mergecheck.harness.engines.spark.config import table_folder
 from mergecheck.harness.lab.sequences.bound_engine import BoundEngine
 from mergecheck.harness.lab.sequences.expected import (
@@ -29,6 +30,7 @@ from mergecheck.harness.lab.sequences.steps import Merge, Restore
 from mergecheck.harness.lab.sequences.turns import DELTA_RS, HARNESS, Turns, differing_rows, misread
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.model.case import Case
 from mergecheck.model.case_file import change_schema
@@ -37,19 +39,26 @@ from mergecheck.model.storage import Statistics, Vectors
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from mergecheck.harness.delta.read import TableState
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.lab.sequences.expected import Expected, OtherStep
     from mergecheck.harness.lab.sequences.steps import Sequence, Step
+    from mergecheck.harness.processes.time_limit import TimeLimit
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.model.case import Row
     from mergecheck.model.types.data_types import Schema
 
 
-def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engine] | None = None) -> SequenceReport:
+def run_sequence(
+    sequence: Sequence,
+    engine: Engine,
+    writers: Mapping[str, Engine] | None = None,
+    *,
+    limit: TimeLimit = DEFAULT_LIMIT,
+) -> SequenceReport:
     """Do the steps one after the other, then compare the whole change feed with the expected changes of the steps.
 
     Args:
@@ -57,6 +66,7 @@ def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engin
         engine: does the merges, see ``LivingEngine``.
         writers: the engines that the sequence names, by their names; those that can read read the table after every
             step. delta-rs does all other steps, or the engine that maintains the table.
+        limit: how long an engine may take for a step, and to read the table.
 
     Returns:
         The first disagreement, if there is one. Ctrl+C raises KeyboardInterrupt, even if an engine swallows it.
@@ -66,7 +76,7 @@ def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engin
         reason = f"{lacking[0]} cannot merge into a table that is there already"
         return SequenceReport(sequence=sequence, ending=Ending.UNSUPPORTED, num_steps=0, reason=reason)
     with table_folder() as folder, interrupts_kept():
-        run = _Run(sequence, engine=engine, writers=writers or {}, path=folder / "target")
+        run = _Run(sequence, engine=engine, writers=writers or {}, path=folder / "target", limit=limit)
         done = 0
         try:
             run.create()
@@ -91,8 +101,11 @@ def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engin
 class _Run:
     """The table under way, and what its change feed must hold so far."""
 
-    def __init__(self, sequence: Sequence, *, engine: Engine, writers: Mapping[str, Engine], path: Path) -> None:
+    def __init__(
+        self, sequence: Sequence, *, engine: Engine, writers: Mapping[str, Engine], path: Path, limit: TimeLimit
+    ) -> None:
         self.turns = Turns()
+        self._limit = limit
         self._engine = engine
         self._maintainer = sequence.maintainer
         self._writers = writers
@@ -126,7 +139,8 @@ class _Run:
         try:
             left = expected(step, self._target, self._reference, versions=self._versions)
             engine = self._writers[self._maintainer] if self._maintainer else None
-            maintain(step, self._path, schema=self._target.schema, version=version, engine=engine)
+            with self._limited(engine):
+                maintain(step, self._path, schema=self._target.schema, version=version, engine=engine)
         except UnpredictableStepError as error:
             raise StopError(Ending.UNSUPPORTED, reason=str(error)) from error
         except StepNotDoneError as error:
@@ -164,7 +178,8 @@ class _Run:
         assert isinstance(engine, LivingEngine)  # noqa: S101 - looked at before
         case = Case(id="step", target=self._target, source=step.source, sql=step.sql, conf=step.conf)
         version = newest_version(self._path)
-        report = check_case(case, BoundEngine(engine, self._path), reference=self._reference.evaluate)
+        bound = BoundEngine(engine, self._path)
+        report = check_case(case, bound, reference=self._reference.evaluate, limit=self._limit)
         if report.verdict is Verdict.ENGINE_ERROR:
             raise StopError(Ending.ENGINE_ERROR, report=report, reason=report.reason)
         if report.verdict is Verdict.UNSUPPORTED:
@@ -189,7 +204,7 @@ class _Run:
 
     def _differs_alone(self, case: Case, engine: Engine, report: CaseReport) -> bool:
         """Return whether a merge differs so on a table of the harness, too: then no other writer is the cause."""
-        alone = check_case(case, engine, reference=self._reference.evaluate)
+        alone = check_case(case, engine, reference=self._reference.evaluate, limit=self._limit)
         return _kinds(report.mismatches) <= _kinds(alone.mismatches)
 
     def _written(self, writer: str, state: TableState) -> None:
@@ -201,13 +216,13 @@ class _Run:
         for name, reader in self._writers.items():
             if not isinstance(reader, ReadingEngine):
                 continue
-            found = misread(reader, self._path, state.schema, state.rows)
+            found = self._misread(reader, self._path, state)
             self.turns.reads[writer, name] += 1
             if not found:
                 continue
             with table_folder() as folder:
                 write_target(self._target, folder / "target")
-                is_its_own = bool(misread(reader, folder / "target", state.schema, state.rows))
+                is_its_own = bool(self._misread(reader, folder / "target", state))
             if not is_its_own and self._is_left_by_a_wrong_merge(reader):
                 raise StopError(Ending.UNSUPPORTED, reason=f"{name} misreads what a merge leaves that is wrong alone")
             if not is_its_own:
@@ -221,9 +236,23 @@ class _Run:
         case, engine = self._own
         with table_folder() as folder:
             write_target(case.target, folder / "target")
-            engine.run_on(case, folder / "target")
-            state = _read(folder / "target")
-            return bool(misread(reader, folder / "target", state.schema, state.rows))
+            with self._limited(engine):
+                engine.run_on(case, folder / "target")
+            return bool(self._misread(reader, folder / "target", _read(folder / "target")))
+
+    def _misread(self, reader: ReadingEngine, table: Path, state: TableState) -> tuple[Mismatch, ...]:
+        with self._limited(reader):
+            return misread(reader, table, state.schema, state.rows)
+
+    @contextlib.contextmanager
+    def _limited(self, engine: object) -> Iterator[None]:
+        """Stop if an engine takes too long for what it does beside the merges of a case."""
+        interrupt = engine.interrupt if isinstance(engine, InterruptibleEngine) else None
+        try:
+            with self._limit.over(interrupt):
+                yield
+        except EngineLateError as error:
+            raise StopError(Ending.ENGINE_ERROR, reason=str(error)) from error
 
     def _look(self) -> TableState:
         """Read the table: the next step starts from its actual content."""

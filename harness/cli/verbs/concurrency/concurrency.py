@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.options import case_timeout_option, json_option
 from mergecheck.harness.cli.output.terminal import notice
 from mergecheck.harness.cli.verbs.concurrency.modes import (
     SCHEDULED,
@@ -21,6 +21,7 @@ from mergecheck.harness.lab.concurrency.race.engines import CLIENTS
 from mergecheck.harness.lab.concurrency.race.run import RaceOptions
 from mergecheck.harness.lab.concurrency.scenario import Isolation
 from mergecheck.harness.lab.concurrency.scenarios import COUNTER, scenarios
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import HarnessBugError, UserInputError
 
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Race: the same seed draws the same tables and writers. Drawn and printed if left out.",
 )
+@case_timeout_option
 @json_option
 def concurrency(
     *,
@@ -88,14 +90,16 @@ def concurrency(
     kills: int,
     isolation: str,
     seed: int | None,
+    case_seconds: float,
     as_json: bool,
 ) -> int:
     """Check writers that run at the same time on one table: every history must equal a serial order.
 
     Runs every interleaving of small scenarios on the merge of this project or, with --steps, a random race of
     processes, some of which are killed. --scenario counter --steps N races N merges that count (docs/concurrency.md).
+    For --case-timeout, an interleaving, a round of a race, and a merge that counts are cases.
     """
-    chosen = scenarios_named(names)
+    chosen, limit = scenarios_named(names), TimeLimit(seconds=case_seconds)
     if lists:
         return list_scenarios(chosen, as_json=as_json)
     if steps is not None:
@@ -105,7 +109,7 @@ def concurrency(
         if level is Isolation.WRITE_SERIALIZABLE and (engine_name != "delta-rs" or names):
             raise UserInputError(f"--isolation {isolation}: only random races of delta-rs have this level (R-751)")
         if names:
-            return count(engine_name, chosen[0], num_threads=writers, num_merges=steps, as_json=as_json)
+            return count(engine_name, chosen[0], num_threads=writers, num_merges=steps, limit=limit, as_json=as_json)
         options = RaceOptions(
             engine=engine_name,
             num_writers=writers,
@@ -113,6 +117,7 @@ def concurrency(
             seed=secrets.randbelow(2**31) if seed is None else seed,
             kills=kills,
             isolation=level,
+            patience=case_seconds,
         )
         return race(options, as_json=as_json)
     if engine_name != SCHEDULED:
@@ -120,12 +125,11 @@ def concurrency(
             f"the steps of {engine_name} cannot be scheduled, so it has no interleavings to enumerate: give --steps N "
             "for a random race"
         )
-    with open_engine(SCHEDULED) as engine:
+    with open_engine(SCHEDULED, limit) as engine:
         if not isinstance(engine, SparkSessionEngine):
             raise HarnessBugError(f"the engine {SCHEDULED} has no session")
         notice("starting Spark ...")
-        session = engine.session()
-        return enumerate_all(chosen, session, as_json=as_json)
+        return enumerate_all(chosen, engine, limit=limit, as_json=as_json)
 
 
 def scenarios_named(names: Sequence[str]) -> tuple[Scenario, ...]:

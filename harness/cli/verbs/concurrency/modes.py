@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
 from mergecheck.harness.lab.concurrency.race.counter import race_counters
 from mergecheck.harness.lab.concurrency.race.run import run_race
@@ -23,10 +24,10 @@ from mergecheck.reference import MergeReference
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
-
+    from mergecheck.harness.engine import SparkSessionEngine
     from mergecheck.harness.lab.concurrency.race.run import RaceOptions, RaceReport
     from mergecheck.harness.lab.concurrency.scenario import Scenario
+    from mergecheck.harness.processes.time_limit import TimeLimit
 
 SCHEDULED = "pyspark"
 """The engine whose points can be scheduled."""
@@ -43,11 +44,15 @@ def list_scenarios(chosen: Sequence[Scenario], *, as_json: bool) -> ExitCode:
     return ExitCode.AGREE
 
 
-def enumerate_all(chosen: Sequence[Scenario], session: SparkSession, *, as_json: bool) -> ExitCode:
-    """Run every interleaving of some scenarios."""
+def enumerate_all(
+    chosen: Sequence[Scenario], engine: SparkSessionEngine, *, limit: TimeLimit, as_json: bool
+) -> ExitCode:
+    """Run every interleaving of some scenarios on Spark."""
+    interrupt = engine.interrupt if isinstance(engine, InterruptibleEngine) else None
+    session = engine.session()
     reference, tallies = MergeReference(), [Tally(scenario) for scenario in chosen]
     for tally in tallies:
-        for one in enumerate_interleavings(tally.scenario, session, reference):
+        for one in enumerate_interleavings(tally.scenario, session, reference, limit=limit, interrupt=interrupt):
             tally.add(one)
         if not as_json:
             for found in tally.findings[:MAX_FINDINGS]:
@@ -76,9 +81,11 @@ def race(options: RaceOptions, *, as_json: bool) -> ExitCode:
     return ExitCode.MISMATCH if report.findings else ExitCode.AGREE
 
 
-def count(engine_name: str, scenario: Scenario, *, num_threads: int, num_merges: int, as_json: bool) -> ExitCode:
+def count(
+    engine_name: str, scenario: Scenario, *, num_threads: int, num_merges: int, limit: TimeLimit, as_json: bool
+) -> ExitCode:
     """Let threads count, and look for lost updates."""
-    report = race_counters(engine_name, scenario, num_threads=num_threads, num_merges=num_merges)
+    report = race_counters(engine_name, scenario, num_threads=num_threads, num_merges=num_merges, limit=limit)
     if as_json:
         emit_json(report.document())
     else:

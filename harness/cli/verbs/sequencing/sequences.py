@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
+from mergecheck.harness.cli.options import (
+    case_timeout_option,
+    engine_option,
+    findings_option,
+    json_option,
+    trust_option,
+)
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.sequencing.text import lines_of, result_json, show_result, show_totals
 from mergecheck.harness.configuration.trust.case import require_harmless
@@ -24,6 +30,7 @@ from mergecheck.harness.lab.sequences.run import run_sequence
 from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
 from mergecheck.harness.lab.sequences.totals import TotalsFormatError, read_totals, run_of, write_totals
 from mergecheck.harness.processes.output_files import create
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import ExitCode, UserInputError
 from mergecheck.model.errors import CaseFormatError
@@ -83,6 +90,7 @@ DEFAULT_STEPS = 5
     metavar="FILE",
     help="Add the counts to FILE. A run with the writers, seed and steps of one that it has goes on where that ended.",
 )
+@case_timeout_option
 @trust_option
 @findings_option("Where sequences that disagree are saved.", default=FINDINGS_DIRECTORY / "sequences")
 @json_option
@@ -96,6 +104,7 @@ def sequences(
     seed: int | None,
     start: int | None,
     totals_file: Path | None,
+    case_seconds: float,
     trust: bool,
     findings_directory: Path,
     as_json: bool,
@@ -104,7 +113,7 @@ def sequences(
 
     FILE is a saved sequence. Without FILE, random sequences are drawn. With several writers, every ordered pair of
     them has its turn, and all that can read the table read it after every step. With FILE, --writer names engines that
-    read only; the sequence itself names those that write.
+    read only; the sequence itself names those that write. For --case-timeout, every step is a case.
     """
     if (len(writer_names) == 1 and not paths) or len(set(writer_names)) < len(writer_names):
         raise click.UsageError("give --writer at least twice, each with another engine")
@@ -119,9 +128,10 @@ def sequences(
     names = tuple(dict.fromkeys((*writer_names, *(name for sequence in saved for name in sequence.writers))))
     who = "".join(f" --writer {name}" for name in names) or f" --engine {engine_name}"
     reports: list[SequenceReport] = []
+    limit = TimeLimit(seconds=case_seconds)
     with contextlib.ExitStack() as stack:
         # start all before the first sequence: engines on Spark share one session with all jars
-        engines = [stack.enter_context(open_engine(name)) for name in names or (engine_name,)]
+        engines = [stack.enter_context(open_engine(name, limit)) for name in names or (engine_name,)]
         writers = dict(zip(names, engines, strict=True)) if names else {}
         _require_living(engines)
         able = {name: engine.capabilities for name, engine in writers.items()}
@@ -129,7 +139,7 @@ def sequences(
         interrupted = False
         try:
             for number, sequence in enumerate(saved) if paths else itertools.islice(stream, max_sequences):
-                report = run_sequence(sequence, engines[0], writers)
+                report = run_sequence(sequence, engines[0], writers, limit=limit)
                 reports.append(report)
                 if report.mismatches and not paths:
                     path = _save(sequence, findings_directory)

@@ -12,11 +12,13 @@ from mergecheck.harness.delta.write import write_target
 from mergecheck.harness.engines.spark.config import table_folder
 from mergecheck.harness.lab.concurrency.race.clients import AnswerKind
 from mergecheck.harness.lab.concurrency.race.engines import open_client
+from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
 from mergecheck.model.case import Target
 from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from mergecheck.harness.lab.concurrency.scenario import Scenario
+    from mergecheck.harness.processes.time_limit import TimeLimit
 
 TARGET = Target(schema=parse_schema("k INT, v INT"), files=(((1, 0),),))
 
@@ -66,7 +68,9 @@ class CounterReport:
         }
 
 
-def race_counters(engine: str, scenario: Scenario, *, num_threads: int, num_merges: int) -> CounterReport:
+def race_counters(
+    engine: str, scenario: Scenario, *, num_threads: int, num_merges: int, limit: TimeLimit = DEFAULT_LIMIT
+) -> CounterReport:
     """Let threads of this process count.
 
     Args:
@@ -74,8 +78,10 @@ def race_counters(engine: str, scenario: Scenario, *, num_threads: int, num_merg
         scenario: its first writer is a merge that counts column ``v`` of the table up.
         num_threads: each has a client of its own.
         num_merges: of all threads together.
+        limit: how long a merge may take.
 
     Raises:
+        EngineLateError: a merge takes longer.
         UserInputError, EngineDownError: see ``open_client``.
     """
     clients = [open_client(engine) for _ in range(num_threads)]
@@ -86,7 +92,8 @@ def race_counters(engine: str, scenario: Scenario, *, num_threads: int, num_merg
         def count(thread: int) -> list[tuple[AnswerKind, str]]:
             found = []
             for number in range(thread, num_merges, num_threads):
-                answer = clients[thread].write(scenario.writers[0], path, TARGET, f"{thread}-{number}")
+                with limit.over(None):
+                    answer = clients[thread].write(scenario.writers[0], path, TARGET, f"{thread}-{number}")
                 found.append((answer.kind, answer.error))
             return found
 

@@ -20,6 +20,7 @@ from mergecheck.harness.lab.concurrency.race.draw import draw_target, draw_write
 from mergecheck.harness.lab.concurrency.race.engines import COMPACTED_BY_ANOTHER, IN_ONE_PROCESS, OWN_COMMIT_RULES
 from mergecheck.harness.lab.concurrency.race.hosts import Host, Task
 from mergecheck.harness.lab.concurrency.scenario import Isolation
+from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.reference import MergeReference
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 ISOLATION = "delta.isolationLevel"
 _ROUNDS_PER_TABLE = 8
-_PATIENCE = 300.0  # seconds that a round may take
 _FIRST_GUESS = 1.0  # seconds that a round takes, until one was measured
 
 
@@ -47,6 +47,7 @@ class RaceOptions:
         num_writers: how many start together.
         num_steps: how many there are in all.
         kills: in how many rounds of a hundred a process is killed.
+        patience: seconds that the writers of a round may take.
     """
 
     engine: str
@@ -55,6 +56,7 @@ class RaceOptions:
     seed: int
     kills: int
     isolation: Isolation = Isolation.SERIALIZABLE
+    patience: float = DEFAULT_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,7 @@ class _Track:
 
     def run(self, random: Random, typical: float) -> History:
         """Start the writers, kill one process within the typical time if the dice decide so, and read the table."""
-        since = newest_version(self.path)
+        options, since = self.report.options, newest_version(self.path)
         tags = {writer.name: f"{self.report.options.seed}-{self.number}-{writer.name}" for writer in self.writers}
         tasks = [self._task(writer, tags[writer.name], random) for writer in self.writers]
         doomed = random.randrange(len(self.hosts)) if random.randrange(100) < self.report.options.kills else None
@@ -167,9 +169,10 @@ class _Track:
         for index, (host, share) in enumerate(zip(self.hosts, shares, strict=True)):
             if index == doomed:
                 continue
-            found = host.answers(len(share), deadline=begun + _PATIENCE)
+            found = host.answers(len(share), deadline=begun + options.patience)
             if len(found) < len(share):
-                raise EngineDownError(f"a writer of {self.report.options.engine} gave no answer in {_PATIENCE:.0f} s")
+                late = f"gave no answer within {options.patience:g} s (--case-timeout)"
+                raise EngineDownError(f"a writer of {options.engine} {late}")
             answers |= found
         self.seconds = 0.0 if doomed is not None else time.monotonic() - begun
         committed = self._versions(since)

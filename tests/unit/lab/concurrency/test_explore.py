@@ -12,7 +12,7 @@ import pytest
 from mergecheck.harness.lab.concurrency.explore import interleavings
 from mergecheck.harness.lab.concurrency.points import Footprint, Point, PointKind, are_dependent, footprint
 from mergecheck.harness.lab.concurrency.turns import Turns
-from mergecheck.harness.verdict import HarnessBugError
+from mergecheck.harness.verdict import EngineDownError, HarnessBugError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -154,3 +154,13 @@ def test_an_error_of_a_writer_reaches_the_caller() -> None:
 
     with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match="a"):
         Turns(executor=executor, newest=lambda: 0).play({"a": writer}, lambda waiting: next(iter(waiting)))
+
+
+def test_a_writer_that_does_not_come_to_its_next_point_is_a_failure_of_the_engine() -> None:
+    """Within the time that the caller gives."""
+    released = threading.Event()
+    with ThreadPoolExecutor(1) as executor:
+        turns = Turns(executor=executor, newest=lambda: 0, patience=0.2)
+        with pytest.raises(EngineDownError, match=r"next point within 0.2 s \(--case-timeout\)"):
+            turns.play({"a": lambda _: released.wait(60)}, max)
+        released.set()

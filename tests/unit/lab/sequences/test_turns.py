@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from mergecheck.harness.lab.sequences.report import Ending
 from mergecheck.harness.lab.sequences.run import run_sequence
 from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
 from mergecheck.harness.lab.sequences.steps import Alter, Append, ChangeType, Checkpoint, Merge, Purge, Sequence
+from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.model.arrow import rows_to_table, table_to_rows
 from mergecheck.model.case import Source, Target
 from mergecheck.model.outcome import Outcome, Prediction, Unsupported
@@ -70,6 +72,22 @@ class MisreadsLaterVersions(Right):
     def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
         rows = super().rows_of(table, schema)
         return rows[1:] if newest_version(table) > 1 else rows
+
+
+class HangsAtItsMerge(Right):
+    """Takes a minute for every merge."""
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        time.sleep(60)
+        return super().run_on(case, table)
+
+
+class HangsAtReading(Right):
+    """Takes a minute to read a table."""
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
+        time.sleep(60)
+        return super().rows_of(table, schema)
 
 
 class CannotRead(Right):
@@ -131,6 +149,17 @@ def sequence_of(*writers: str) -> Sequence:
 
 def run(sequence: Sequence, *writers: Engine) -> Any:
     return run_sequence(sequence, writers[0], {writer.name: writer for writer in writers})
+
+
+@pytest.mark.parametrize(("second", "num_steps"), [(HangsAtItsMerge("two"), 2), (HangsAtReading("two"), 1)])
+def test_an_engine_that_takes_too_long_is_a_failure_of_the_engine(second: Engine, num_steps: int) -> None:
+    """At a merge, and when it reads what another has written."""
+    writers = {"one": Right("one"), "two": second}
+    begun = time.monotonic()
+    report = run_sequence(sequence_of("one", "two"), writers["one"], writers, limit=TimeLimit(seconds=0.5))
+    assert (report.ending, report.num_steps) == (Ending.ENGINE_ERROR, num_steps)
+    assert "had no answer within 0.5 s (--case-timeout)" in report.reason
+    assert time.monotonic() - begun < 30
 
 
 def test_pairs_and_reads_are_counted() -> None:
