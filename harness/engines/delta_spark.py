@@ -37,7 +37,7 @@ from mergecheck.harness.engines.spark_case import (
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_lines.delta import delta_line_engine, diagnose_delta_line
 from mergecheck.harness.engines.spark_values.error_classes import class_of, error_class_of, error_message
-from mergecheck.harness.properties.clause_order import in_sql_order
+from mergecheck.harness.engines.statement_forms import in_sql_order
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.arrow import table_to_rows
 from mergecheck.model.outcome import MergePath, Outcome, Rejection

@@ -16,8 +16,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.explanation.alternative_actions import action_alternatives
-from mergecheck.harness.properties.merge_text import ClauseText, cut_merge, split_outer, with_operator
+from mergecheck.harness.properties.merge_text import ClauseText, merge_text, operands, with_operator
 from mergecheck.harness.properties.source_tables import source_table
+from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,14 +55,16 @@ class Alternative:
 
 def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:
     """Yield the alternatives of a case."""
-    text = cut_merge(case.sql)
+    text = merge_text(case.sql)
+    if text is None:
+        return
     edits = itertools.chain(
         _null_conditions(text), _operators(text), _order(text), _conditions(text), _clauses(text), _matching(text)
     )
     yield from (Alternative(reading, replace(case, sql=edited.sql())) for reading, edited in edits)
     yield from _ambiguous(case, trace)
     yield from (
-        Alternative(reading, replace(case, sql=_with_clause(text, i, clause).sql()))
+        Alternative(reading, replace(case, sql=text.with_clause(i, clause).sql()))
         for i in range(len(text.clauses))
         for reading, clause in action_alternatives(text.clauses[i], i + 1)
     )
@@ -73,16 +76,15 @@ def _null_conditions(text: MergeText) -> Iterator[tuple[str, MergeText]]:
         if clause.condition is None:
             continue
         taken = replace(clause, condition=f"coalesce(({clause.condition}), TRUE)")
-        yield f"as if NULL counted as TRUE in clause {i + 1}", _with_clause(text, i, taken)
+        yield f"as if NULL counted as TRUE in clause {i + 1}", text.with_clause(i, taken)
         inner = _null_is_false_inside(clause.condition)
         if inner is not None:
-            edited = _with_clause(text, i, replace(clause, condition=inner))
+            edited = text.with_clause(i, replace(clause, condition=inner))
             yield f"as if a comparison with NULL counted as FALSE in clause {i + 1}", edited
-    if text.condition is not None:
-        yield "as if NULL counted as TRUE in ON", replace(text, condition=f"coalesce(({text.condition}), TRUE)")
-        inner = _null_is_false_inside(text.condition)
-        if inner is not None:
-            yield "as if a comparison with NULL counted as FALSE in ON", replace(text, condition=inner)
+    yield "as if NULL counted as TRUE in ON", replace(text, on=f"coalesce(({text.on}), TRUE)")
+    inner = _null_is_false_inside(text.on)
+    if inner is not None:
+        yield "as if a comparison with NULL counted as FALSE in ON", replace(text, on=inner)
 
 
 def _null_is_false_inside(condition: str) -> str | None:
@@ -104,22 +106,21 @@ def _null_is_false_inside(condition: str) -> str | None:
 
 def _operators(text: MergeText) -> Iterator[tuple[str, MergeText]]:
     for old, new in (("=", "<=>"), ("<=>", "=")):
-        if text.condition is not None:
-            condition = with_operator(text.condition, old, new)
-            if condition != text.condition:
-                yield f"as if ON said {new} for {old}", replace(text, condition=condition)
+        on = with_operator(text.on, old, new)
+        if on != text.on:
+            yield f"as if ON said {new} for {old}", replace(text, on=on)
         for i, clause in enumerate(text.clauses):
             said = None if clause.condition is None else with_operator(clause.condition, old, new)
             if said != clause.condition:
-                edited = _with_clause(text, i, replace(clause, condition=said))
+                edited = text.with_clause(i, replace(clause, condition=said))
                 yield f"as if clause {i + 1} said {new} for {old}", edited
 
 
 def _order(text: MergeText) -> Iterator[tuple[str, MergeText]]:
     """Swap two clauses of a kind; a clause without a condition gets one, so that it may stand anywhere."""
-    places: dict[str, list[int]] = {}
+    places: dict[Kind, list[int]] = {}
     for i, clause in enumerate(text.clauses):
-        places.setdefault(_kind_of(clause), []).append(i)
+        places.setdefault(clause.kind, []).append(i)
     for same in places.values():
         for i, j in itertools.combinations(same, 2):
             clauses = [_conditioned(clause) for clause in text.clauses]
@@ -132,20 +133,20 @@ def _conditions(text: MergeText) -> Iterator[tuple[str, MergeText]]:
         if clause.condition is None:
             continue
         ignored = replace(clause, condition="TRUE")
-        yield f"as if clause {i + 1} had no condition", _with_clause(text, i, ignored)
+        yield f"as if clause {i + 1} had no condition", text.with_clause(i, ignored)
         negated = replace(clause, condition=f"NOT ({clause.condition})")
-        yield f"as if the condition of clause {i + 1} were negated", _with_clause(text, i, negated)
+        yield f"as if the condition of clause {i + 1} were negated", text.with_clause(i, negated)
         for part, rest in _without_conjuncts(clause.condition):
-            edited = _with_clause(text, i, replace(clause, condition=rest))
+            edited = text.with_clause(i, replace(clause, condition=rest))
             yield f"as if clause {i + 1} did not say {part}", edited
 
 
 def _clauses(text: MergeText) -> Iterator[tuple[str, MergeText]]:
     for i, clause in enumerate(text.clauses):
-        never = _with_clause(text, i, replace(clause, condition="FALSE"))
+        never = text.with_clause(i, replace(clause, condition="FALSE"))
         yield f"as if clause {i + 1} were not there", never
-        if clause.action.upper() == "DELETE" and _kind_of(clause) == "WHEN MATCHED":
-            by_source = ClauseText(when="WHEN NOT MATCHED BY SOURCE", condition=None, action="DELETE")
+        if clause.action is Action.DELETE and clause.kind is Kind.MATCHED:
+            by_source = ClauseText(kind=Kind.NOT_MATCHED_BY_SOURCE, action=Action.DELETE)
             edited = replace(text, clauses=(*text.clauses, by_source))
             yield f"as if clause {i + 1} also deleted rows without a match", edited
     if len(text.clauses) > 1:
@@ -154,12 +155,10 @@ def _clauses(text: MergeText) -> Iterator[tuple[str, MergeText]]:
 
 
 def _matching(text: MergeText) -> Iterator[tuple[str, MergeText]]:
-    if text.condition is None:
-        return
-    for part, rest in _without_conjuncts(text.condition):
-        yield f"as if ON did not say {part}", replace(text, condition=rest)
-    yield "as if no rows matched", replace(text, condition="FALSE")
-    yield "as if every pair of rows matched", replace(text, condition="TRUE")
+    for part, rest in _without_conjuncts(text.on):
+        yield f"as if ON did not say {part}", replace(text, on=rest)
+    yield "as if no rows matched", replace(text, on="FALSE")
+    yield "as if every pair of rows matched", replace(text, on="TRUE")
 
 
 def _ambiguous(case: Case, trace: Trace) -> Iterator[Alternative]:
@@ -190,19 +189,11 @@ def _settings(case: Case) -> Iterator[Alternative]:
 
 
 def _without_conjuncts(condition: str) -> Iterator[tuple[str, str]]:
-    parts = split_outer(condition, "AND")
+    parts = operands(condition, "AND")
     if len(parts) > 1:
         for i, part in enumerate(parts):
             yield part, " AND ".join(parts[:i] + parts[i + 1 :])
 
 
-def _with_clause(text: MergeText, i: int, clause: ClauseText) -> MergeText:
-    return replace(text, clauses=(*text.clauses[:i], clause, *text.clauses[i + 1 :]))
-
-
 def _conditioned(clause: ClauseText) -> ClauseText:
     return clause if clause.condition is not None else replace(clause, condition="TRUE")
-
-
-def _kind_of(clause: ClauseText) -> str:
-    return " ".join(clause.when.upper().replace("BY TARGET", "").split())

@@ -1,128 +1,224 @@
-"""MERGE text cut at its clauses, so that a statement can be shown line by line and made smaller piece by piece.
+"""A MERGE as text: its parts by the reference's grammar, to be shown, changed and written again.
 
-The text is only cut, and names replaced, never rewritten: every piece keeps the author's spelling. It is no parser;
-a text that it cannot cut stays whole.
+A changed statement keeps the author's spelling of names and expressions; its key words are written in capitals.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import tokenize
 from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.merge_text import read_piece
+from mergecheck.reference.syntax.statement import Action, Kind, names_of, read_merge
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from sqlglot.tokens import Token
 
-_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
-_OPENERS = {"(", "[", "{"}
-_CLOSERS = {")", "]", "}"}
+    from mergecheck.reference.syntax.merge_text import Piece
+    from mergecheck.reference.syntax.statement import WrittenClause, WrittenMerge
+
 _QUOTED_OR_SPACE = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|\s+""", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseText:
-    """One WHEN clause: ``WHEN ... [AND condition] THEN action``; ``when`` ends before the condition."""
+    """One WHEN clause; an INSERT that Spark refuses may have more values than columns, or fewer.
 
-    when: str
-    condition: str | None
-    action: str
+    Attributes:
+        star: ``UPDATE SET *`` or ``INSERT *``.
+        columns: the names that are assigned, with their qualifiers.
+        by_target: whether the words BY TARGET are there.
+    """
+
+    kind: Kind
+    action: Action
+    condition: str | None = None
+    star: bool = False
+    columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    by_target: bool = False
 
     def sql(self) -> str:
-        """Format the clause on one line."""
+        """Write the clause."""
+        by_target = " BY TARGET" if self.by_target else ""
         condition = f" AND {self.condition}" if self.condition is not None else ""
-        return f"{self.when}{condition} THEN {self.action}"
+        return f"WHEN {self.kind.value.upper()}{by_target}{condition} THEN {self._action()}"
+
+    def _action(self) -> str:
+        if self.action is Action.DELETE:
+            return "DELETE"
+        if self.action is Action.INSERT:
+            return "INSERT *" if self.star else f"INSERT ({', '.join(self.columns)}) VALUES ({', '.join(self.values)})"
+        pairs = zip(self.columns, self.values, strict=True)
+        return "UPDATE SET " + ("*" if self.star else ", ".join(f"{column} = {value}" for column, value in pairs))
+
+    def deleting(self) -> ClauseText:
+        """Return the clause with DELETE for its action."""
+        return replace(self, action=Action.DELETE, star=False, columns=(), values=())
+
+    def assigning(self, columns: tuple[str, ...], values: tuple[str, ...]) -> ClauseText:
+        """Return the clause with other assignments; with a star if there are none."""
+        return replace(self, star=not columns, columns=columns, values=values)
+
+    def with_value(self, place: int, value: str) -> ClauseText:
+        """Return the clause with another value at a place."""
+        return replace(self, values=(*self.values[:place], value, *self.values[place + 1 :]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeText:
-    """A MERGE statement in pieces: everything before ON, the ON condition, the clauses."""
+    """A MERGE in pieces.
 
-    head: str
-    condition: str | None
+    Attributes:
+        ctes: a leading WITH; None if there is none.
+        evolves: whether the words WITH SCHEMA EVOLUTION are there.
+        target_alias, source_alias: without AS; None if there is none.
+        source: a name, or a query in brackets.
+    """
+
+    ctes: str | None
+    evolves: bool
+    target: str
+    target_alias: str | None
+    source: str
+    source_alias: str | None
+    on: str
     clauses: tuple[ClauseText, ...]
 
-    def lines(self) -> tuple[str, ...]:
-        """Format the statement with ON and every clause on its own line."""
-        on = () if self.condition is None else (f"  ON {self.condition}",)
-        return (self.head, *on, *(f"  {clause.sql()}" for clause in self.clauses))
+    @property
+    def query(self) -> str | None:
+        """The source query without its brackets; None if the source is a name."""
+        return self.source[1:-1].strip() if self.source.startswith("(") else None
+
+    @property
+    def is_source_table(self) -> bool:
+        """Whether the source is a table, and no query."""
+        return self.query is None and self.ctes is None
+
+    @property
+    def target_name(self) -> str:
+        """The name that qualifies columns of the target, as it is written."""
+        return self.target_alias or self.target
+
+    @property
+    def source_name(self) -> str:
+        """The name that qualifies columns of a source that is a table, as it is written."""
+        return self.source_alias or self.source
+
+    @property
+    def head(self) -> str:
+        """What stands before ON."""
+        merge = "MERGE WITH SCHEMA EVOLUTION INTO" if self.evolves else "MERGE INTO"
+        words = (self.ctes, merge, self.target, self.target_alias, "USING", self.source, self.source_alias)
+        return " ".join(word for word in words if word is not None)
 
     def sql(self) -> str:
-        """Format the statement on one line."""
-        return " ".join(line.strip() for line in self.lines())
+        """Write the statement on one line."""
+        return " ".join([self.head, "ON", self.on, *(clause.sql() for clause in self.clauses)])
+
+    def with_clause(self, place: int, clause: ClauseText) -> MergeText:
+        """Return the statement with another clause at a place."""
+        return replace(self, clauses=(*self.clauses[:place], clause, *self.clauses[place + 1 :]))
 
 
-def without_evolution(sql: str) -> tuple[str, bool]:
-    """Take WITH SCHEMA EVOLUTION out of a statement, and return whether it was there."""
-    plain, number = _EVOLUTION.subn(r"\1\2", sql)
-    return plain, bool(number)
-
-
-def cut_merge(sql: str) -> MergeText:
-    """Cut a statement at ON, WHEN and THEN.
-
-    A text that is no MERGE, or that cannot be read as tokens, comes back as a head alone.
-    """
-    starts = clause_starts(sql)
-    if not starts:
-        return MergeText(head=_one_line(sql), condition=None, clauses=())
-    ons = [start for word, start in _outer_words(sql) if word == "ON" and start < starts[0]]
-    head, condition = _cut_head(sql[: starts[0]], ons)
-    bounds = [*starts, len(sql.rstrip().rstrip(";"))]
-    clauses = tuple(_cut_clause(sql[low:high]) for low, high in itertools.pairwise(bounds))
-    return MergeText(head=head, condition=condition, clauses=clauses)
-
-
-def clause_starts(sql: str) -> tuple[int, ...]:
-    """Return the offsets at which WHEN clauses begin; a table may be called WHEN, too."""
-    following = itertools.pairwise(_outer_words(sql))
-    return tuple(start for (word, start), (then, _) in following if word == "WHEN" and then in {"MATCHED", "NOT"})
-
-
-def split_outer(text: str, separator: str) -> tuple[str, ...]:
-    """Split an expression list at a word or comma outside parentheses and CASE.
-
-    ``BETWEEN a AND b`` is split like any other AND: callers verify the texts that they build from the pieces.
-    """
-    positions = [(start, start + len(separator)) for word, start in _outer_words(text) if word == separator]
-    pieces = []
-    low = 0
-    for start, end in positions:
-        pieces.append(text[low:start].strip())
-        low = end
-    pieces.append(text[low:].strip())
-    return tuple(pieces)
-
-
-def outer_places(text: str) -> tuple[tuple[str, int], ...]:
-    """Return the words outside brackets and CASE, upper-cased, each with its offset."""
-    return tuple(_outer_words(text))
-
-
-def bracketed(text: str, *, start: int = 0) -> tuple[int, int] | None:
-    """Return the offsets of the first opening parenthesis from ``start`` on and of the one that closes it."""
-    depth, first = 0, None
-    try:
-        tokens = sql_tokens(text)
-    except TokenError:
+def merge_text(sql: str) -> MergeText | None:
+    """Read a statement; None if Spark's parser refuses it, or if it is beyond the reference's grammar."""
+    merge = written_merge(sql)
+    if merge is None:
         return None
-    for token in tokens:
-        if token.start < start:
-            continue
-        if token.text == "(":
-            first = token.start if first is None else first
-            depth += 1
-        elif token.text == ")" and first is not None:
-            depth -= 1
-            if depth == 0:
-                return first, token.start
-    return None
+    return MergeText(
+        ctes=None if merge.ctes is None else _one_line(merge.ctes.text),
+        evolves=merge.evolution is not None,
+        target=merge.target.text,
+        target_alias=_alias(merge.target_alias),
+        source=_one_line(merge.source.text),
+        source_alias=_alias(merge.source_alias),
+        on=_one_line(merge.on.text),
+        clauses=tuple(map(_clause, merge.clauses)),
+    )
+
+
+def num_clauses(sql: str) -> int:
+    """Count the clauses of a statement; none if it cannot be read."""
+    merge = written_merge(sql)
+    return 0 if merge is None else len(merge.clauses)
+
+
+def statement_lines(sql: str) -> tuple[str, ...]:
+    """Show a statement as it is written, with ON and every clause on a line of its own.
+
+    A text that cannot be read is one line.
+    """
+    merge = written_merge(sql)
+    if merge is None:
+        return (_one_line(sql),)
+    starts = [0, merge.on_start, *(clause.piece.start for clause in merge.clauses)]
+    lines = [_one_line(sql[low:high]) for low, high in zip(starts, [*starts[1:], merge.piece.end], strict=True)]
+    return (lines[0], *(f"  {line.removesuffix(';').rstrip()}" for line in lines[1:]))
+
+
+def operands(text: str, word: str) -> tuple[str, ...]:
+    """Return the operands that AND or OR joins on the outermost level; the text alone if there are none."""
+    try:
+        whole = read_piece(text, "expression")
+    except (RejectedError, UnsupportedByReferenceError):
+        return (text,)
+    parts = whole.pieces("conjunction")
+    if word == "AND":
+        parts = parts[0].pieces("negated") if len(parts) == 1 else ()
+    return tuple(part.text for part in parts) or (text,)
+
+
+def plain_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names without their first part, the table of a column, if they have several."""
+    found = []
+    for name in names:
+        first, *rest = read_piece(name, "multipart").pieces("name")
+        found.append(name[rest[0].start :] if rest else first.text)
+    return tuple(found)
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """Return the parts of a name, such as ``t.v``, without quotes; the name alone if it is none."""
+    try:
+        return names_of(read_piece(name, "multipart"))
+    except (RejectedError, UnsupportedByReferenceError):
+        return (name,)
+
+
+def written_merge(sql: str) -> WrittenMerge | None:
+    """Read a statement with the places of its parts; None as for ``merge_text``."""
+    try:
+        return read_merge(sql)
+    except (RejectedError, UnsupportedByReferenceError):
+        return None
+
+
+def _alias(alias: Piece | None) -> str | None:
+    if alias is None:
+        return None
+    (inner,) = alias.pieces("alias")
+    return " ".join(part.text for part in inner.pieces("strict_name", "names"))
+
+
+def _clause(clause: WrittenClause) -> ClauseText:
+    return ClauseText(
+        kind=clause.kind,
+        action=clause.action,
+        condition=None if clause.condition is None else _one_line(clause.condition.text),
+        star=clause.star,
+        columns=tuple(column.text for column in clause.columns),
+        values=tuple(_one_line(value.text) for value in clause.values),
+        by_target=clause.by_target,
+    )
 
 
 def words_of(sql: str) -> frozenset[str]:
@@ -142,9 +238,9 @@ def num_tokens(text: str) -> int:
 
 
 def num_tokens_behind_using(sql: str) -> int:
-    """Count the tokens behind USING, which a person has to read; all tokens of the text if it has no USING."""
-    start = next((start for word, start in _outer_words(sql) if word == "USING"), None)
-    return num_tokens(sql if start is None else sql[start + len("USING") :])
+    """Count the tokens behind USING, which a person has to read; all tokens of a text that cannot be read."""
+    merge = written_merge(sql)
+    return num_tokens(sql if merge is None else sql[merge.source.start :])
 
 
 def renamed_in(sql: str, names: Mapping[str, str], *, qualifiers: Mapping[str, str | None] | None = None) -> str:
@@ -208,42 +304,6 @@ def without_field(sql: str, column: str, field: str) -> str:
         if (name.text.lower(), dot.text, member.text.lower()) == (column.lower(), ".", field.lower()):
             sql = sql[: name.end + 1] + sql[member.end + 1 :]
     return sql
-
-
-def _cut_head(text: str, on_starts: list[int]) -> tuple[str, str | None]:
-    if not on_starts:
-        return _one_line(text), None
-    return _one_line(text[: on_starts[-1]]), _one_line(text[on_starts[-1] + len("ON") :])
-
-
-def _cut_clause(text: str) -> ClauseText:
-    words = list(_outer_words(text))
-    then = next((start for word, start in words if word == "THEN"), None)
-    if then is None:
-        return ClauseText(when=_one_line(text), condition=None, action="")
-    conjunction = next((start for word, start in words if word == "AND" and start < then), None)
-    action = _one_line(text[then + len("THEN") :])
-    if conjunction is None:
-        return ClauseText(when=_one_line(text[:then]), condition=None, action=action)
-    condition = _one_line(text[conjunction + len("AND") : then])
-    return ClauseText(when=_one_line(text[:conjunction]), condition=condition, action=action)
-
-
-def _outer_words(sql: str) -> Iterator[tuple[str, int]]:
-    """Yield words and punctuation outside parentheses and CASE ... END, upper-cased, with their offsets."""
-    depth = 0
-    try:
-        tokens = sql_tokens(sql)
-    except TokenError:
-        return
-    for token in tokens:
-        text = sql[token.start : token.end + 1].upper()
-        if text in _OPENERS or text == "CASE":
-            depth += 1
-        elif depth and (text in _CLOSERS or text == "END"):
-            depth -= 1
-        elif depth == 0:
-            yield text, token.start
 
 
 def sql_tokens(sql: str) -> list[Token]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.harness.properties.merge_text import cut_merge, words_of
+from mergecheck.harness.properties.merge_text import words_of
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.statement import parse_statement
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.syntax.statement import Statement
 
 _TARGET = "target"
+_BEHIND_USING = re.compile(r"\bUSING\b(.*?)\bON\b", re.IGNORECASE | re.DOTALL)
 
 
 def source_table(case: Case) -> Source | Target | None:
@@ -34,14 +36,13 @@ def reads_target(case: Case) -> bool:
 def tables_of_source(case: Case) -> frozenset[str]:
     """Name the tables that the source reads, in lower case.
 
-    If the reference cannot read the text, these are all tables of the case whose names stand before ON, behind the
-    target's own.
+    If the reference cannot read the text, these are all tables of the case whose names stand between USING and the
+    next ON.
     """
     statement = _parsed(case)
     if statement is None:
-        head = cut_merge(case.sql).head
-        behind = head[head.upper().find("USING") :]
-        return words_of(behind) & case.relations.keys()
+        behind = _BEHIND_USING.search(case.sql)
+        return frozenset() if behind is None else words_of(behind.group(1)) & case.relations.keys()
     if statement.source_query is None:
         return frozenset({statement.source.lower()})
     return _tables_in(statement.source_query)

@@ -81,17 +81,17 @@ def settings_lines(case: Case) -> list[str]:
 
 def statement_lines(sql: str, *, width: int = 98) -> list[str]:
     """Show a statement with every clause on its own line, numbered if there are several."""
-    from mergecheck.harness.properties.merge_text import cut_merge  # noqa: PLC0415 - sqlglot loads slowly, and help needs none
+    from mergecheck.harness.properties import merge_text  # noqa: PLC0415 - sqlglot loads slowly, and help needs none
 
-    text = cut_merge(sql)
-    lines = list(text.lines())
-    first = len(lines) - len(text.clauses)
+    lines = list(merge_text.statement_lines(sql))
+    num_clauses = max(0, len(lines) - 2)
+    first = len(lines) - num_clauses
     if first > 1 and len(lines[0]) + len(lines[1]) < width:
         lines[:2] = [f"{lines[0]} {lines[1].strip()}"]
         first = 1
     shown: list[str] = []
     for i, line in enumerate(lines):
-        number = f"   --{_SPACE}clause{_SPACE}{i - first + 1}" if i >= first and len(text.clauses) > 1 else ""
+        number = f"   --{_SPACE}clause{_SPACE}{i - first + 1}" if i >= first and num_clauses > 1 else ""
         indent = "  " if i else ""
         shown += textwrap.wrap(
             printable(line.strip()) + number,

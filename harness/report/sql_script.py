@@ -13,7 +13,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import statement_lines
 from mergecheck.harness.report.render import escape, printable
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.schema_json import as_nullable, check_constraints, is_constraint
@@ -133,7 +133,7 @@ def _one_merge(statement: str) -> str:
 
 def _laid_out(statement: str) -> str:
     """Write every clause on its own line, if the tokens stay the same."""
-    lines = "\n".join(cut_merge(statement).lines())
+    lines = "\n".join(statement_lines(statement))
     texts = [token.text for token in read_tokens(statement)]
     return lines if [token.text for token in read_tokens(lines)] == texts else statement
 

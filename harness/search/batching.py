@@ -10,21 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.oracles.relations.shape import (
-    action_of,
-    has_random_values,
-    is_star,
-    kind_of,
-)
-from mergecheck.harness.properties.merge_text import bracketed, cut_merge, words_of
+from mergecheck.harness.oracles.relations.shape import has_random_values
+from mergecheck.harness.properties.merge_text import merge_text, words_of
 from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.storage import SourceLayout, TargetLayout
 from mergecheck.model.types.data_types import BIGINT, Field, Schema
+from mergecheck.reference.syntax.statement import Action
 
 if TYPE_CHECKING:
     from random import Random
 
-    from mergecheck.harness.properties.merge_text import ClauseText
     from mergecheck.model.case import Case, Row, Source, Value
 
 PAIR = "mergecheck_pair"
@@ -122,45 +117,19 @@ def _has_similar_ones(case: Case, source: Source) -> bool:
 
 
 def _with_pairs(sql: str) -> str | None:
-    """Add the column to ON and to the lists of INSERT; None if the statement has no such place for it."""
-    text = cut_merge(sql)
-    if text.condition is None:
+    """Add the column to ON and to the lists of INSERT; None if the source is a query, or the text cannot be read."""
+    text = merge_text(sql)
+    if text is None or not text.is_source_table:
         return None
-    names = _aliases(text.head)
-    if names is None:
-        return None
-    target, source = names
-    clauses: list[ClauseText] = []
-    for clause in text.clauses:
-        changed = _inserting(clause, source) if action_of(clause) == "INSERT" and not is_star(clause) else clause
-        if changed is None or not kind_of(clause):
-            return None
-        clauses.append(changed)
-    condition = f"({text.condition}) AND {target}.{PAIR} = {source}.{PAIR}"
-    return replace(text, condition=condition, clauses=tuple(clauses)).sql()
-
-
-def _inserting(clause: ClauseText, source: str) -> ClauseText | None:
-    columns = bracketed(clause.action)
-    values = None if columns is None else bracketed(clause.action, start=columns[1] + 1)
-    if columns is None or values is None:
-        return None
-    text = clause.action
-    action = f"{text[: columns[1]]}, {PAIR}{text[columns[1] : values[1]]}, {source}.{PAIR}{text[values[1] :]}"
-    return replace(clause, action=action)
-
-
-def _aliases(head: str) -> tuple[str, str] | None:
-    """Return both aliases of ``MERGE INTO target t USING source s``; None for any other form."""
-    words = head.replace(" AS ", " ").replace(" as ", " ").split()
-    upper = [word.upper() for word in words]
-    if "INTO" not in upper or "USING" not in upper:
-        return None
-    into, using = upper.index("INTO"), upper.index("USING")
-    target, source = words[into + 1 : using], words[using + 1 :]
-    if not 1 <= len(target) <= 2 or not 1 <= len(source) <= 2:  # noqa: PLR2004 - a name, and perhaps an alias
-        return None
-    return target[-1], source[-1]
+    pair = f"{text.source_name}.{PAIR}"
+    clauses = (
+        clause.assigning((*clause.columns, PAIR), (*clause.values, pair))
+        if clause.action is Action.INSERT and not clause.star
+        else clause
+        for clause in text.clauses
+    )
+    on = f"({text.on}) AND {text.target_name}.{PAIR} = {pair}"
+    return replace(text, on=on, clauses=tuple(clauses)).sql()
 
 
 def _drawn_anew(case: Case, source: Source, random: Random, *, max_source_rows: int) -> Case:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.syntax.statement import Action, Kind
+from mergecheck.reference.syntax.statement import (
+    Kind,
+    is_insert_only,
+    is_matched_only,
+    is_sole_unconditional_delete,
+)
 
 if TYPE_CHECKING:
     from mergecheck.model.errors import RejectedError
@@ -13,6 +18,7 @@ if TYPE_CHECKING:
     from mergecheck.model.types.typed import Typed
     from mergecheck.reference.analysis.values.assignments import Assigned
     from mergecheck.reference.asked.asker import Asked
+    from mergecheck.reference.syntax.statement import Action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +113,14 @@ class Resolved:
     @property
     def is_insert_only(self) -> bool:
         """Whether the statement has insert clauses and no others (R-006)."""
-        return {clause.kind for clause in self.clauses} == {Kind.NOT_MATCHED}
+        return is_insert_only(self.clauses)
 
     @property
     def is_matched_only(self) -> bool:
         """Whether the statement has matched clauses and no others (R-006)."""
-        return {clause.kind for clause in self.clauses} == {Kind.MATCHED}
+        return is_matched_only(self.clauses)
 
     @property
     def is_sole_delete(self) -> bool:
         """Whether the matched clauses are exactly one DELETE without a condition, which is syntactic (R-006)."""
-        matched = self.of(Kind.MATCHED)
-        return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
+        return is_sole_unconditional_delete(self.clauses)

@@ -54,6 +54,11 @@ class Tree:
         return tuple(token for part in self.parts for token in ((part,) if isinstance(part, Token) else part.tokens))
 
     @property
+    def start(self) -> int:
+        """The offset of the first character that it has read."""
+        return self.tokens[0].start
+
+    @property
     def end(self) -> int:
         """The offset behind the last character that it has read."""
         last = self.tokens[-1]

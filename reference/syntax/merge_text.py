@@ -13,7 +13,7 @@ from mergecheck.reference.syntax.spark_text import TRAVEL, write
 from mergecheck.reference.syntax.spark_tokens import read_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mergecheck.reference.syntax.grammar import Part
     from mergecheck.reference.syntax.spark_tokens import Token
@@ -37,7 +37,7 @@ class Piece:
     @property
     def start(self) -> int:
         """The offset of its first character."""
-        return self.tree.tokens[0].start
+        return self.tree.start
 
     @property
     def end(self) -> int:
@@ -55,7 +55,7 @@ class Piece:
         at, end, kept = self.start, self.end, ""
         for part in self.tree.walk():
             if part.rule in TRAVEL:
-                kept, at = kept + self.sql[at : part.tokens[0].start], part.end
+                kept, at = kept + self.sql[at : part.start], part.end
         return kept + self.sql[at:end]
 
     def pieces(self, *rules: str) -> tuple[Piece, ...]:
@@ -148,22 +148,26 @@ def _plain_call(tree: Tree) -> PlainCall | None:
     return None
 
 
-def plain_merge(sql: str) -> str:
+def plain_merge(sql: str, *, with_evolution: bool = True) -> str:
     """Write a MERGE with its brackets, quotes and AS, and with a leading WITH inside its source.
+
+    Args:
+        sql: the statement.
+        with_evolution: whether to write the words WITH SCHEMA EVOLUTION, too, which sqlglot does not read.
 
     Raises:
         RejectedError: if Spark's parser refuses the text.
         UnsupportedByReferenceError: if the grammar is too small to decide, or Spark's reading cannot be written.
     """
     with shallow():
-        return _plain(_read(sql, "statement"))
+        return _plain(_read(sql, "statement"), left_out=("ctes",) if with_evolution else ("ctes", "evolution"))
 
 
-def _plain(tree: Tree) -> str:
+def _plain(tree: Tree, *, left_out: Sequence[str]) -> str:
     if not tree.trees("clause"):
         raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause")
     place = next(i for i, part in enumerate(tree.parts) if isinstance(part, Tree) and part.rule == "source")
-    words = [write(part) for part in tree.parts[:place] if not isinstance(part, Tree) or part.rule != "ctes"]
+    words = [write(part) for part in tree.parts[:place] if not isinstance(part, Tree) or part.rule not in left_out]
     behind = tree.parts[place + 1 :]
     source = _source(tree)
     has_alias = bool(tree.trees("source_alias"))

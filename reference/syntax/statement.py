@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -40,6 +40,38 @@ class Action(Enum):
     INSERT = "insert"
 
 
+class ClauseShape(Protocol):
+    """A clause in any of its forms: as it is written, read, resolved or changed."""
+
+    @property
+    def kind(self) -> Kind:
+        """The rows that it applies to."""
+
+    @property
+    def action(self) -> Action:
+        """What it does."""
+
+    @property
+    def condition(self) -> object:
+        """None if it has none."""
+
+
+def is_insert_only(clauses: Iterable[ClauseShape]) -> bool:
+    """Return whether a statement has insert clauses and no others (R-006)."""
+    return {clause.kind for clause in clauses} == {Kind.NOT_MATCHED}
+
+
+def is_matched_only(clauses: Iterable[ClauseShape]) -> bool:
+    """Return whether a statement has matched clauses and no others (R-006)."""
+    return {clause.kind for clause in clauses} == {Kind.MATCHED}
+
+
+def is_sole_unconditional_delete(clauses: Iterable[ClauseShape]) -> bool:
+    """Return whether the matched clauses of a statement are one DELETE without condition (R-006)."""
+    matched = [clause for clause in clauses if clause.kind is Kind.MATCHED]
+    return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WrittenClause:
     """One WHEN clause as it is written; an INSERT may have more values than columns, or fewer.
@@ -69,7 +101,7 @@ class WrittenMerge:
         ctes: the queries of a leading WITH.
         evolution: the words WITH SCHEMA EVOLUTION.
         source: a name, or a query in brackets.
-        on_start: the offset of the word ON.
+        into_start, on_start: the offsets of the words INTO and ON.
     """
 
     piece: Piece
@@ -80,6 +112,7 @@ class WrittenMerge:
     source: Piece
     source_alias: Piece | None
     on: Piece
+    into_start: int
     on_start: int
     clauses: tuple[WrittenClause, ...]
 
@@ -98,6 +131,7 @@ def read_merge(sql: str) -> WrittenMerge:
     """
     with shallow():
         merge = read_piece(sql, "statement")
+        words = {part.key: part.start for part in merge.tree.parts if isinstance(part, Token)}
         (target,), (source,), (on,) = (merge.pieces(rule) for rule in ("target", "source", "expression"))
         return WrittenMerge(
             piece=merge,
@@ -108,7 +142,8 @@ def read_merge(sql: str) -> WrittenMerge:
             source=source,
             source_alias=merge.piece("source_alias"),
             on=on,
-            on_start=next(part.start for part in merge.tree.parts if isinstance(part, Token) and part.key == "ON"),
+            into_start=words["INTO"],
+            on_start=words["ON"],
             clauses=tuple(map(_written_clause, merge.pieces("clause"))),
         )
 
@@ -302,7 +337,7 @@ def _tree(sql: str, read: Callable[[str], exp.Expr]) -> exp.Expr:
 def _table(table: Piece) -> tuple[str, ...]:
     (reference,) = table.pieces("reference")
     named = reference.piece("multipart")
-    return _names(named) if named is not None else tuple(write(reference.tree).replace("`", "").split("."))
+    return names_of(named) if named is not None else tuple(write(reference.tree).replace("`", "").split("."))
 
 
 def _names_a_cte(merge: WrittenMerge) -> bool:
@@ -318,7 +353,8 @@ def _alias(alias: Piece | None) -> str | None:
     return _bare(inner.pieces("strict_name")[0])
 
 
-def _names(multipart: Piece) -> tuple[str, ...]:
+def names_of(multipart: Piece) -> tuple[str, ...]:
+    """Return the parts of a name such as ``t.v``, without quotes."""
     return tuple(map(_bare, multipart.pieces("name")))
 
 
@@ -334,7 +370,7 @@ def _source_text(merge: WrittenMerge) -> str | None:
 
 
 def _clause(written: WrittenClause, trees: Mapping[Piece, exp.Expr]) -> Clause:
-    columns, num_pairs = tuple(map(_names, written.columns)), min(len(written.columns), len(written.values))
+    columns, num_pairs = tuple(map(names_of, written.columns)), min(len(written.columns), len(written.values))
     return Clause(
         kind=written.kind,
         action=written.action,

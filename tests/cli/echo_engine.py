@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import Capabilities, Recorded
 from mergecheck.harness.processes.temp_dirs import scratch_directory
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.reference import evaluate
@@ -266,7 +266,8 @@ class TakesNullForTrue(Echo):
     name = "takes-null-for-true"
 
     def run(self, case: Case) -> EngineResult:
-        text = cut_merge(case.sql)
+        text = merge_text(case.sql)
+        assert text is not None
         first = text.clauses[0]
         if first.condition is not None:
             first = replace(first, condition=f"coalesce({first.condition}, TRUE)")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.processes.temp_dirs import owned_prefix
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import num_clauses
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.session import FuzzOptions, run_fuzz
@@ -79,7 +79,7 @@ def shrink_fault(
         index=first + finding.num_cases - 1,
         num_target_rows=num_target_rows,
         num_source_rows=num_source_rows,
-        num_clauses=len(cut_merge(case.sql).clauses),
+        num_clauses=num_clauses(case.sql),
         num_runs=finding.num_runs,
         seconds=finding.seconds,
         cut_short=finding.cut_short,

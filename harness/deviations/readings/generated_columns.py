@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import quote
 from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
@@ -19,6 +19,7 @@ from mergecheck.reference.syntax.statement import Action
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mergecheck.harness.properties.merge_text import ClauseText
     from mergecheck.model.case import Target
     from mergecheck.reference.syntax.statement import Clause
     from mergecheck.reference.trace import Trace
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 
 def _from_given_values(now: Judged) -> Judged | None:
     """Write into each INSERT the generated columns that it leaves out, over the values that it gives."""
-    trace, text = now.reference.trace, cut_merge(now.case.sql)
-    if trace.statement is None or len(trace.statement.clauses) != len(text.clauses):
+    trace, text = now.reference.trace, merge_text(now.case.sql)
+    if trace.statement is None or text is None:
         return None
     try:
         clauses = [
-            replace(written, action=_with_generated(now.case.target, clause, trace) or written.action)
+            _with_generated(now.case.target, clause, written, trace)
             for clause, written in zip(trace.statement.clauses, text.clauses, strict=True)
         ]
     except (SqlglotError, RejectedError, UnsupportedByReferenceError):
@@ -39,10 +40,10 @@ def _from_given_values(now: Judged) -> Judged | None:
     return with_statement(now, replace(text, clauses=tuple(clauses)).sql())
 
 
-def _with_generated(target: Target, clause: Clause, trace: Trace) -> str | None:
-    """Write an INSERT with the columns that it leaves to the table; None for another action, or if there are none."""
+def _with_generated(target: Target, clause: Clause, text: ClauseText, trace: Trace) -> ClauseText:
+    """Write an INSERT with the columns that it leaves to the table; another clause stays as it is."""
     if clause.action is not Action.INSERT:
-        return None
+        return text
     given = _given(clause, trace)
     named = {name.lower() for name in given}
     values: dict[str, exp.Expr] = {name.lower(): value for name, value in given.items()}
@@ -55,9 +56,9 @@ def _with_generated(target: Target, clause: Clause, trace: Trace) -> str | None:
         if column.generated is not None and column.name.lower() not in named
     }
     if not computed:
-        return None
+        return text
     written = {name: value.sql(dialect=SparkDialect) for name, value in given.items()} | computed
-    return f"INSERT ({', '.join(map(quote, written))}) VALUES ({', '.join(written.values())})"
+    return text.assigning(tuple(map(quote, written)), tuple(written.values()))
 
 
 def _given(clause: Clause, trace: Trace) -> Mapping[str, exp.Expr]:

@@ -13,22 +13,17 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import forgotten_not_null
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import ClauseText, merge_text
 from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.outcome import Rejection
 from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
 from mergecheck.reference.syntax.merge_text import plain_merge
+from mergecheck.reference.syntax.statement import Action, Kind, is_matched_only, read_merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mergecheck.harness.properties.merge_text import ClauseText
-
-_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
-_MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)
-_BY_SOURCE = re.compile(r"BY\s+SOURCE\b", re.IGNORECASE)
-_DEFAULT = re.compile(r"(?<=[(,=])(\s*)DEFAULT(\s*)(?=[,)]|$)", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(\d+[.]?\d*|[.]\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)  # larger ones are no DOUBLE
 
 
@@ -40,23 +35,23 @@ def with_statement(now: Judged, sql: str) -> Judged | None:
 def rewritten(sql: str, change: Callable[[exp.Expr], exp.Expr]) -> str:
     """Change nodes of a statement's tree; the text stays as it is if no node changes, or if it cannot be read."""
     try:
-        plain, num_evolutions = _EVOLUTION.subn(r"\1\2", plain_merge(sql))
-        tree = read_sql(plain)
+        is_evolving = read_merge(sql).evolution is not None
+        tree = read_sql(plain_merge(sql, with_evolution=False))
         before = tree.sql(dialect=SparkDialect)
         after = tree.copy().transform(change).sql(dialect=SparkDialect)
     except (SqlglotError, RejectedError, UnsupportedByReferenceError):
         return sql
     if after == before:
         return sql
-    return re.sub(r"^\s*MERGE\b", "MERGE WITH SCHEMA EVOLUTION", after) if num_evolutions else after
+    return re.sub(r"^\s*MERGE\b", "MERGE WITH SCHEMA EVOLUTION", after) if is_evolving else after
 
 
 def _conditions_cast(now: Judged) -> Judged | None:
-    text = cut_merge(now.case.sql)
-    if text.condition is None:
+    text = merge_text(now.case.sql)
+    if text is None:
         return None
     clauses = tuple(_with_condition(clause, "CAST(({}) AS BOOLEAN)") for clause in text.clauses)
-    return with_statement(now, replace(text, condition=f"CAST(({text.condition}) AS BOOLEAN)", clauses=clauses).sql())
+    return with_statement(now, replace(text, on=f"CAST(({text.on}) AS BOOLEAN)", clauses=clauses).sql())
 
 
 def _conditions_unread(now: Judged) -> Judged | None:
@@ -64,14 +59,13 @@ def _conditions_unread(now: Judged) -> Judged | None:
 
     A merge that has MATCHED clauses only reads their conditions when it looks for the rows.
     """
-    text = cut_merge(now.case.sql)
-    by_source = any(_BY_SOURCE.search(clause.when) for clause in text.clauses)
-    if all(_MATCHED.match(clause.when) for clause in text.clauses) or (by_source and now.case.target.rows):
+    text = merge_text(now.case.sql)
+    if text is None or is_matched_only(text.clauses):
+        return None
+    if any(clause.kind is Kind.NOT_MATCHED_BY_SOURCE for clause in text.clauses) and now.case.target.rows:
         return None
     clauses = tuple(
-        _with_condition(clause, "({}) IS NOT NULL")
-        if _MATCHED.match(clause.when) or _BY_SOURCE.search(clause.when)
-        else clause
+        clause if clause.kind is Kind.NOT_MATCHED else _with_condition(clause, "({}) IS NOT NULL")
         for clause in text.clauses
     )
     found = with_statement(now, replace(text, clauses=clauses).sql())
@@ -89,23 +83,30 @@ def _clauses_unread(now: Judged) -> Judged | None:
 
     A merge of MATCHED clauses becomes one that deletes what matches, so that its result is right only if nothing does.
     """
-    text = cut_merge(now.case.sql)
+    text = merge_text(now.case.sql)
+    if text is None:
+        return None
     source = now.reference.trace.source or source_table(now.case)
     has_source_row = source is None or bool(source.rows)
     kept = tuple(
         clause
         for clause in text.clauses
-        if (now.case.target.rows if _BY_SOURCE.search(clause.when) else has_source_row)
+        if (now.case.target.rows if clause.kind is Kind.NOT_MATCHED_BY_SOURCE else has_source_row)
     )
-    if all(_MATCHED.match(clause.when) for clause in text.clauses):
+    if is_matched_only(text.clauses):
         kept = ()
-    kept = kept or (replace(text.clauses[0], when="WHEN MATCHED", condition=None, action="DELETE"),)
+    kept = kept or (ClauseText(kind=Kind.MATCHED, action=Action.DELETE),)
     return with_statement(now, replace(text, clauses=kept).sql())
 
 
 def _defaults_are_null(now: Judged) -> Judged | None:
-    text = cut_merge(now.case.sql)
-    clauses = tuple(replace(clause, action=_DEFAULT.sub(r"\1NULL\2", clause.action)) for clause in text.clauses)
+    text = merge_text(now.case.sql)
+    if text is None:
+        return None
+    clauses = tuple(
+        replace(clause, values=tuple("NULL" if value.upper() == "DEFAULT" else value for value in clause.values))
+        for clause in text.clauses
+    )
     return None if clauses == text.clauses else with_statement(now, replace(text, clauses=clauses).sql())
 
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.engines.evolution_clause import with_evolution_clause
 from mergecheck.harness.engines.iceberg.answer import (
     CHANGE_TYPES,
     COMPARED_METRICS,
@@ -43,8 +42,8 @@ from mergecheck.harness.engines.spark.maven_jars import JarSet
 from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
+from mergecheck.harness.engines.statement_forms import in_sql_order, with_evolution_clause
 from mergecheck.harness.processes.temp_dirs import scratch_directory
-from mergecheck.harness.properties.clause_order import in_sql_order
 from mergecheck.harness.verdict import BadSettingError, UserInputError
 from mergecheck.model.arrow import table_to_rows
 from mergecheck.model.layout import physical_rows

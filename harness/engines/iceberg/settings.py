@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
-from mergecheck.harness.engines.evolution_clause import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
+from mergecheck.harness.engines.statement_forms import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.findings.signature import AUTO_MERGE
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.schema_json import as_nullable, check_constraints
@@ -103,7 +103,7 @@ def _lacking_setting(case: Case) -> str | None:
             return f"setting {setting}={value}"
         elif name == AUTO_MERGE:
             if evolves_by_setting(case) and not has_place_for_clause(case):
-                return f"setting {setting} with a statement that does not begin with MERGE INTO"
+                return f"setting {setting} with a statement that cannot be read"
         elif not (is_for_harness(setting) or name.startswith((_SPARKS, *_DELTAS_OWN))):
             return f"setting {setting}"
     return None

@@ -14,7 +14,6 @@ from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.engines.evolution_clause import with_evolution_clause
 from mergecheck.harness.engines.read_rows import arrow_rows
 from mergecheck.harness.engines.sail.settings import (
     COMPARED_METRICS,
@@ -23,6 +22,7 @@ from mergecheck.harness.engines.sail.settings import (
     lacking,
     passed_on,
 )
+from mergecheck.harness.engines.statement_forms import with_evolution_clause
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.processes.start import half_of_memory

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
-from mergecheck.harness.engines.evolution_clause import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness
+from mergecheck.harness.engines.statement_forms import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.findings.signature import AUTO_MERGE
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def lacking(case: Case) -> str | None:
             continue
         if name == AUTO_MERGE:
             if evolves_by_setting(case) and not has_place_for_clause(case):
-                return f"setting {setting} with a statement that does not begin with MERGE INTO"
+                return f"setting {setting} with a statement that cannot be read"
         elif name.lower() in _FIXED:
             if _FIXED[name.lower()] != value.lower():
                 return f"setting {setting}"

@@ -13,7 +13,6 @@ from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Capabilities, Recorded
-from mergecheck.harness.engines.evolution_clause import with_evolution_setting
 from mergecheck.harness.engines.executed_plans import without_log
 from mergecheck.harness.engines.spark.delta_jars import DELTA_SESSION_SETTINGS, EXTENSION_SETTINGS
 from mergecheck.harness.engines.spark.maven_jars import JarSet
@@ -29,8 +28,8 @@ from mergecheck.harness.engines.spark_case import (
 from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild, merged
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
+from mergecheck.harness.engines.statement_forms import in_sql_order, with_evolution_setting
 from mergecheck.harness.processes.temp_dirs import scratch_directory
-from mergecheck.harness.properties.clause_order import in_sql_order
 from mergecheck.harness.verdict import BadSettingError
 from mergecheck.model.arrow import rows_to_table
 from mergecheck.model.outcome import Rejection, Unsupported

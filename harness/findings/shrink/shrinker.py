@@ -18,13 +18,14 @@ from mergecheck.harness.findings.shrink.passes.schema import without_columns, wi
 from mergecheck.harness.findings.shrink.passes.structs import without_structs
 from mergecheck.harness.findings.shrink.passes.text import (
     clause_candidates,
+    clauses_of,
     condition_candidates,
     head_candidates,
     with_clauses,
 )
 from mergecheck.harness.findings.shrink.passes.types import plainer_types
 from mergecheck.harness.findings.shrink.passes.values import simpler_values
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import num_clauses
 from mergecheck.model.case_id import content_digest, with_content_id
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def shrink(attempts: Attempts) -> CaseReport:
 
 def is_small(case: Case) -> bool:
     """Return whether a person takes a case in at a glance: no more than 2 + 2 rows and 2 clauses."""
-    return max(num_rows(case)) <= _FEW and len(cut_merge(case.sql).clauses) <= _FEW
+    return max(num_rows(case)) <= _FEW and num_clauses(case.sql) <= _FEW
 
 
 def num_rows(case: Case) -> tuple[int, int]:
@@ -164,12 +165,12 @@ def num_rows(case: Case) -> tuple[int, int]:
 
 def _size(case: Case) -> tuple[int, int]:
     num_other_rows = sum(1 + len(table.rows) for table in case.tables.values())
-    return sum(num_rows(case)) + num_other_rows + len(cut_merge(case.sql).clauses), len(repr(case))
+    return sum(num_rows(case)) + num_other_rows + num_clauses(case.sql), len(repr(case))
 
 
 def _clauses(attempts: Attempts) -> None:
-    text = cut_merge(attempts.best.case.sql)
-    _reduce(attempts, text.clauses, lambda clauses: with_clauses(attempts.best.case, clauses), min_size=1)
+    clauses = clauses_of(attempts.best.case)
+    _reduce(attempts, clauses, lambda clauses: with_clauses(attempts.best.case, clauses), min_size=1)
 
 
 def _files(attempts: Attempts) -> None:

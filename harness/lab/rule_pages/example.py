@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import statement_lines
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.formatting import cell_text
 from mergecheck.model.outcome import Prediction, Rejection
@@ -24,7 +24,7 @@ def example_lines(case: Case, reference: Reference) -> list[str]:
     lines = [*_target(case), "", *_source(case), ""]
     settings = _settings(case)
     lines += [*settings, ""] if settings else []
-    lines += ["```sql", *cut_merge(case.sql).lines(), "```", ""]
+    lines += ["```sql", *statement_lines(case.sql), "```", ""]
     return lines + _outcome(case, reference)
 
 

@@ -23,7 +23,7 @@ from mergecheck.harness.lab.sequences.steps import (
 )
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.harness.search.batching import similar_cases
 from mergecheck.model.outcome import Prediction
 from mergecheck.model.types import data_types as types
@@ -194,7 +194,8 @@ def _delete(case: Case, random: Random) -> Delete | None:
 
 def _merge(case: Case, random: Random) -> Merge:
     """Merge with some of the statement's clauses, at least one."""
-    text = cut_merge(case.sql)
-    kept = tuple(clause for clause in text.clauses if random.random() < 0.75) or text.clauses[:1]  # noqa: PLR2004
+    text = merge_text(case.sql)
     assert case.source is not None  # noqa: S101 - a batch has one
+    assert text is not None  # noqa: S101 - it is drawn
+    kept = tuple(clause for clause in text.clauses if random.random() < 0.75) or text.clauses[:1]  # noqa: PLR2004
     return Merge(source=case.source, sql=replace(text, clauses=kept).sql(), conf=case.conf)

@@ -10,11 +10,10 @@ from mergecheck.harness.compare.invariants import invariant_mismatches, laws_com
 from mergecheck.harness.compare.stored_rows import check_stored_rows
 from mergecheck.harness.oracles.engine_call import raised, run_limited
 from mergecheck.harness.oracles.relations.relation import ROW_METRICS
-from mergecheck.harness.oracles.relations.shape import action_of, kind_of
 from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
 from mergecheck.harness.oracles.relations.tables import TABLE_RELATIONS
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, EngineLateError
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import written_merge
 from mergecheck.harness.verdict import CaseReport, Check, Compared, EngineDownError, Verdict
 from mergecheck.model.facts import Facts
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
@@ -129,11 +128,12 @@ def _compared(case: Case, outcome: Outcome, applied: Sequence[Relation], engine:
 
 def _facts(case: Case, outcome: Outcome) -> Facts:
     """Collect the facts of a case that need no evaluation; which clauses apply is not known."""
+    merge = written_merge(case.sql)
     changed = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
     return Facts(
         path=outcome.path,
         clauses_present=frozenset(
-            (kind_of(clause).lower(), action_of(clause).lower()) for clause in cut_merge(case.sql).clauses
+            (clause.kind.value, clause.action.value) for clause in (() if merge is None else merge.clauses)
         ),
         num_changed_rows=sum(outcome.metrics.get(name, 0) for name in changed),
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
-from mergecheck.harness.properties.merge_text import MergeText, cut_merge
+from mergecheck.harness.properties.merge_text import MergeText, merge_text
 from mergecheck.harness.properties.source_tables import source_table, tables_of_queries
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.model.case_file import change_schema
@@ -50,16 +50,26 @@ class Trial:
 
     Attributes:
         outcome: the engine's answer to the case.
-        text: the statement in pieces.
         name: of the relation that is tried, for its mismatches.
         run: asks the engine.
     """
 
     case: Case
     outcome: Outcome
-    text: MergeText
     name: str
     run: Callable[[Case], EngineResult]
+
+    @property
+    def text(self) -> MergeText:
+        """The statement in pieces.
+
+        Raises:
+            OutOfDomainError: it cannot be read.
+        """
+        text = merge_text(self.case.sql)
+        if text is None:
+            raise OutOfDomainError
+        return text
 
     def require(self, *, condition: bool) -> None:
         """Leave cases out for which the relation does not hold.
@@ -175,7 +185,7 @@ class Relation:
 
     def check(self, case: Case, outcome: Outcome, run: Callable[[Case], EngineResult]) -> tuple[Mismatch, ...] | None:
         """Try the relation; None outside its domain."""
-        trial = Trial(case=case, outcome=outcome, text=cut_merge(case.sql), name=self.name, run=run)
+        trial = Trial(case=case, outcome=outcome, name=self.name, run=run)
         try:
             found = self.holds(trial)
         except OutOfDomainError:

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.findings.signature import AUTO_MERGE, evolves
 from mergecheck.harness.oracles.relations.relation import OutOfDomainError, Relation
-from mergecheck.harness.oracles.relations.shape import (
-    assignments,
-    has_random_values,
-    is_insert_only,
-    is_sole_unconditional_delete,
-    kind_of,
-    with_assignments,
-)
+from mergecheck.harness.oracles.relations.shape import has_random_values
 from mergecheck.harness.properties.source_tables import source_table
+from mergecheck.reference.syntax.statement import Action, Kind, is_insert_only, is_sole_unconditional_delete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,25 +19,23 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import Mismatch
     from mergecheck.model.case import Case
 
-_DEAD_ACTIONS = {"MATCHED": "DELETE", "NOT MATCHED BY SOURCE": "DELETE"}
-
 
 def _dead_clauses(condition: str) -> Callable[[Trial], tuple[Mismatch, ...]]:
     """Put a clause that never fires before the clauses of each kind that is there (P-18)."""
 
     def holds(trial: Trial) -> tuple[Mismatch, ...]:
         # A sole DELETE stops being sole, and with a MATCHED clause an insert-only merge would leave its route (R-320).
-        trial.require(condition=not is_sole_unconditional_delete(trial.text) and not is_insert_only(trial.text))
+        text = trial.text
+        trial.require(condition=not is_sole_unconditional_delete(text.clauses) and not is_insert_only(text.clauses))
         clauses: list[ClauseText] = []
-        seen: set[str] = set()
-        for clause in trial.text.clauses:
-            kind = kind_of(clause)
-            if kind in _DEAD_ACTIONS and kind not in seen:
-                clauses.append(replace(clause, condition=condition, action=_DEAD_ACTIONS[kind]))
-            seen.add(kind)
+        seen = {Kind.NOT_MATCHED}  # its clauses cannot delete
+        for clause in text.clauses:
+            if clause.kind not in seen:
+                clauses.append(replace(clause.deleting(), condition=condition))
+            seen.add(clause.kind)
             clauses.append(clause)
-        trial.require(condition=len(clauses) > len(trial.text.clauses))
-        changed = replace(trial.text, clauses=tuple(clauses))
+        trial.require(condition=len(clauses) > len(text.clauses))
+        changed = replace(text, clauses=tuple(clauses))
         return trial.same(trial.with_clauses(changed), may_be_ambiguous=True)
 
     return holds
@@ -54,7 +46,7 @@ def _swapped(trial: Trial) -> tuple[Mismatch, ...]:
     clauses = list(trial.text.clauses)
     for index in range(len(clauses) - 1):
         first, second = clauses[index], clauses[index + 1]
-        if first.condition is not None and kind_of(first) == kind_of(second):
+        if first.condition is not None and first.kind is second.kind:
             excluded = f"(({first.condition}) IS NOT TRUE)"
             condition = excluded if second.condition is None else f"({second.condition}) AND {excluded}"
             clauses[index : index + 2] = [replace(second, condition=condition), first]
@@ -80,8 +72,7 @@ def _on(write: Callable[[str], str]) -> Callable[[Trial], tuple[Mismatch, ...]]:
     """Write ON differently."""
 
     def holds(trial: Trial) -> tuple[Mismatch, ...]:
-        trial.require(condition=trial.text.condition is not None)
-        changed = replace(trial.text, condition=write(trial.text.condition or ""))
+        changed = replace(trial.text, on=write(trial.text.on))
         return trial.same(trial.with_clauses(changed), may_be_ambiguous=True)
 
     return holds
@@ -100,14 +91,14 @@ def _wrapped_conditions(trial: Trial) -> tuple[Mismatch, ...]:
 def _wrapped_values(trial: Trial) -> tuple[Mismatch, ...]:
     """Hide the values of UPDATE SET behind CASE."""
     trial.require(condition=not has_random_values(trial.case.sql))
-    clauses = []
-    for clause in trial.text.clauses:
-        given = assignments(clause)
-        if given is None or any(value.upper() == "DEFAULT" for _, value in given):
-            clauses.append(clause)
-        else:
-            clauses.append(with_assignments(clause, [(name, _hidden(value, f"({value})")) for name, value in given]))
-    trial.require(condition=clauses != list(trial.text.clauses))
+    given = list(trial.text.clauses)
+    clauses = [
+        replace(clause, values=tuple(_hidden(value, f"({value})") for value in clause.values))
+        if clause.action is Action.UPDATE and not any(value.upper() == "DEFAULT" for value in clause.values)
+        else clause
+        for clause in given
+    ]
+    trial.require(condition=clauses != given)
     return trial.same(_with(trial, clauses))
 
 

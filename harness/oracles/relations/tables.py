@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.oracles.relations.relation import Relation
-from mergecheck.harness.oracles.relations.shape import has_random_values, kind_of, kinds
+from mergecheck.harness.oracles.relations.shape import has_random_values
 from mergecheck.harness.properties.source_tables import tables_of_queries, tables_of_source
 from mergecheck.harness.verdict import Check
 from mergecheck.model.case import CDF_PROPERTY, Source, Target
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.types.data_types import STRING, Schema
+from mergecheck.reference.syntax.statement import Kind, is_matched_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case, Row
 
 _MATCHED_ONLY = "spark.databricks.delta.merge.optimizeMatchedOnlyMerge.enabled"
-_BY_SOURCE = "NOT MATCHED BY SOURCE"
+_BY_SOURCE = Kind.NOT_MATCHED_BY_SOURCE
 _CHANGE_FEED_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})  # R-632
 # They make a version of a merge that does nothing.
 _COMMIT_SETTINGS = frozenset(
@@ -68,7 +69,7 @@ def _unpartitioned(trial: Trial) -> tuple[Mismatch, ...]:
 
 def _route_switched(trial: Trial) -> tuple[Mismatch, ...]:
     """Rewrite by the other join (P-17)."""
-    trial.require(condition=kinds(trial.text) == {"MATCHED"} and not has_random_values(trial.case.sql))
+    trial.require(condition=is_matched_only(trial.text.clauses) and not has_random_values(trial.case.sql))
     value = "true" if trial.case.conf.get(_MATCHED_ONLY, "true").lower() == "false" else "false"
     return trial.same(replace(trial.case, conf={**trial.case.conf, _MATCHED_ONLY: value}))
 
@@ -76,7 +77,7 @@ def _route_switched(trial: Trial) -> tuple[Mismatch, ...]:
 def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
     """Merge into each half of the target: together that is what happens to the whole."""
     case, whole, rows = trial.case, trial.outcome, trial.case.target.rows
-    clauses = tuple(clause for clause in trial.text.clauses if kind_of(clause) != "NOT MATCHED")
+    clauses = tuple(clause for clause in trial.text.clauses if clause.kind is not Kind.NOT_MATCHED)
     trial.require(condition=len(rows) > 1 and bool(clauses))
     trial.require(condition="target" not in tables_of_source(case) | tables_of_queries(case))
     trial.require(condition=not has_random_values(case.sql) and whole.schema == case.target.schema)
@@ -100,10 +101,10 @@ def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
 def _source_split(trial: Trial) -> tuple[Mismatch, ...]:
     """Delete by each half of the source, one after the other (P-26 for deletes, which change no key)."""
     case, source = trial.case, trial.source_table()
-    matched = [clause for clause in trial.text.clauses if kind_of(clause) == "MATCHED"]
+    matched = [clause for clause in trial.text.clauses if clause.kind is Kind.MATCHED]
     trial.require(condition=bool(matched) and len(source.rows) > 1 and not has_random_values(case.sql))
     trial.require(condition=trial.outcome.schema == case.target.schema)
-    deletes = tuple(replace(clause, action="DELETE") for clause in matched)
+    deletes = tuple(clause.deleting() for clause in matched)
     deleting = trial.with_clauses(replace(trial.text, clauses=deletes))
     whole = trial.outcome_of(deleting, may_be_ambiguous=True)
     half = replace(source, rows=source.rows[::2])
@@ -139,7 +140,10 @@ def _columns_reversed(trial: Trial) -> tuple[Mismatch, ...]:
 def _without_source_rows(trial: Trial) -> tuple[Mismatch, ...]:
     """Merge from nothing: without NOT MATCHED BY SOURCE clauses the rows stay as they are (P-24)."""
     case, source = trial.case, trial.source_table()
-    trial.require(condition=_BY_SOURCE not in kinds(trial.text) and trial.outcome.schema == case.target.schema)
+    trial.require(
+        condition=not any(clause.kind is _BY_SOURCE for clause in trial.text.clauses)
+        and trial.outcome.schema == case.target.schema
+    )
     trial.require(condition=case.conf.keys().isdisjoint(_COMMIT_SETTINGS))
     found = trial.outcome_of(replace(case, source=replace(source, rows=())))
     mismatches = trial.rows(physical_rows(case.target), found)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.oracles.relations.shape import has_random_values, is_insert_only, kinds
+from mergecheck.harness.oracles.relations.shape import has_random_values
 from mergecheck.harness.oracles.relations.tables import holds_empty_text
-from mergecheck.harness.properties.merge_text import cut_merge, words_of
+from mergecheck.harness.properties.merge_text import merge_text, words_of, written_merge
 from mergecheck.model.types.data_types import BIGINT, BOOLEAN, DATE, INT, SMALLINT, STRING, TINYINT
+from mergecheck.reference.syntax.statement import is_insert_only, is_matched_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,12 +34,14 @@ def is_repeatable(case: Case) -> bool:
 
 def inserts_only(case: Case, _facts: Facts) -> bool:
     """Take statements with insert clauses and no others (R-006)."""
-    return is_insert_only(cut_merge(case.sql))
+    merge = written_merge(case.sql)
+    return merge is not None and is_insert_only(merge.clauses)
 
 
 def matches_only(case: Case, _facts: Facts) -> bool:
     """Take statements with matched clauses and no others (R-006)."""
-    return kinds(cut_merge(case.sql)) == {"MATCHED"}
+    merge = written_merge(case.sql)
+    return merge is not None and is_matched_only(merge.clauses)
 
 
 def joins_by_keys(_case: Case, facts: Facts) -> bool:
@@ -48,7 +51,7 @@ def joins_by_keys(_case: Case, facts: Facts) -> bool:
 
 def joins_visibly(case: Case, facts: Facts) -> bool:
     """Take cases whose equality in ON can be hidden."""
-    return facts.equality_on and cut_merge(case.sql).condition is not None
+    return facts.equality_on and written_merge(case.sql) is not None
 
 
 def has_source_table(case: Case, _facts: Facts) -> bool:
@@ -58,8 +61,8 @@ def has_source_table(case: Case, _facts: Facts) -> bool:
 
 def hidden_on(case: Case) -> Case:
     """Hide the equality in ON, so that neither sorting nor hashing can join; NULL is no match either way (R-301)."""
-    text = cut_merge(case.sql)
-    return replace(case, sql=replace(text, condition=f"coalesce(({text.condition}), FALSE)").sql())
+    text = merge_text(case.sql)
+    return case if text is None else replace(case, sql=replace(text, on=f"coalesce(({text.on}), FALSE)").sql())
 
 
 def relaid(files: Callable[[tuple[Row, ...]], tuple[tuple[Row, ...], ...]]) -> Callable[[Case], Case]:

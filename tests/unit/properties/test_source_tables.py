@@ -13,7 +13,6 @@ from mergecheck.harness.findings.signature import minimal_signature
 from mergecheck.harness.oracles.relations.oracle import RELATIONS
 from mergecheck.harness.oracles.relations.relation import OutOfDomainError, Trial
 from mergecheck.harness.properties.facts import facts_of
-from mergecheck.harness.properties.merge_text import cut_merge
 from mergecheck.harness.properties.source_tables import reads_target, source_table, tables_of_queries, tables_of_source
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
 from mergecheck.model.case_file import case_from_json
@@ -168,7 +167,7 @@ def _holds(case: Case, name: str) -> bool:
     answer = evaluate(case).answer
     outcome = Outcome(rows=answer.rows, schema=answer.schema, metrics={}, cdf=None)  # type: ignore[union-attr]
     try:
-        relation.holds(Trial(case=case, outcome=outcome, text=cut_merge(case.sql), name=name, run=run))
+        relation.holds(Trial(case=case, outcome=outcome, name=name, run=run))
     except OutOfDomainError:
         return False
     except AskedError:

@@ -18,7 +18,7 @@ import click
 from sqlglot import exp
 
 from mergecheck.harness.engines.spark.session import PLANS_DESCRIBED, settings_of, start_session
-from mergecheck.harness.properties.clause_order import in_sql_order
+from mergecheck.harness.engines.statement_forms import in_sql_order
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.syntax.expression_reader import parse_expression, span
 from mergecheck.merge.syntax.parser import parse_merge

@@ -15,7 +15,7 @@ from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
 from mergecheck.harness.deviations.readings.unread.leaves import TableNames, holds_float, leaves
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.model.outcome import MergePath, Prediction
 from mergecheck.model.types.data_types import quote
 from mergecheck.reference.syntax.query_tree import conjuncts
@@ -32,9 +32,15 @@ _CLAUSES = "matchedPredicates"
 def _not_found(now: Judged) -> Judged | None:
     """Without INSERT, MATCHED clauses do not apply to rows with NaN."""
     answer, trace = now.reference.answer, now.reference.trace
-    text = cut_merge(now.case.sql)
+    text = merge_text(now.case.sql)
     known = _leaves_with_nan(now)
-    if not isinstance(answer, Prediction) or answer.path is not MergePath.E or trace.statement is None or not known:
+    if (
+        not isinstance(answer, Prediction)
+        or answer.path is not MergePath.E
+        or trace.statement is None
+        or text is None
+        or not known
+    ):
         return None
     if trace.merge is None or not trace.merge.is_matched_only:
         return None
@@ -61,11 +67,11 @@ def _not_found_by_on(now: Judged) -> Judged | None:
     alias = statement.target_alias or statement.target
     asked = set(_leaves_of_conjuncts(statement.on, TableNames(alias, leaves(now.case.target.schema))))
     known = [leaf for leaf in _leaves_with_nan(now) if leaf in asked]
-    text = cut_merge(now.case.sql)
-    if not known or text.condition is None:
+    text = merge_text(now.case.sql)
+    if not known or text is None:
         return None
     holds = _is_no_nan(alias, known)
-    return with_statement(now, replace(text, condition=f"({text.condition}) AND {holds}").sql())
+    return with_statement(now, replace(text, on=f"({text.on}) AND {holds}").sql())
 
 
 def _leaves_of_conjuncts(on: exp.Expr, names: TableNames) -> Iterator[Leaf]:

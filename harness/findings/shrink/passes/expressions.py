@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.findings.shrink.passes.places import Place, PlaceKind, places_of
-from mergecheck.harness.properties.merge_text import cut_merge, num_tokens
+from mergecheck.harness.properties.merge_text import num_tokens
 from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import (
@@ -63,7 +63,7 @@ def simpler_expressions(case: Case, number: int) -> Iterator[Case]:
         case: the case; one whose statement the reference cannot read has no candidates.
         number: the place, counted from 0 in the order of the text; behind the last place there are no candidates.
     """
-    places = places_of(cut_merge(case.sql))
+    places = places_of(case.sql)
     sides = _sides(case)
     if sides is None or number >= len(places):
         return
@@ -76,7 +76,7 @@ def simpler_expressions(case: Case, number: int) -> Iterator[Case]:
 
 def num_places(case: Case) -> int:
     """Count the expressions of a statement."""
-    return len(places_of(cut_merge(case.sql)))
+    return len(places_of(case.sql))
 
 
 def _sides(case: Case) -> tuple[_Side, _Side] | None:

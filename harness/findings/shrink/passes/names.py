@@ -7,7 +7,7 @@ import string
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.properties.merge_text import cut_merge, outer_places, renamed_in, words_of
+from mergecheck.harness.properties.merge_text import merge_text, renamed_in, words_of
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.schema_json import is_constraint
 from mergecheck.model.types.data_types import Schema
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY, _OTHERS = "k", "vwxyz" + string.ascii_lowercase
 _TARGET, _SOURCE = "t", "s"
-_EVOLUTION = " WITH SCHEMA EVOLUTION"
 
 
 def plainer_names(case: Case) -> Iterator[Case]:
@@ -44,7 +43,8 @@ def plainer_names(case: Case) -> Iterator[Case]:
 def _wanted(case: Case) -> dict[str, str]:
     """Choose the new names of all columns, by their old ones; spellings that differ in case share one."""
     names = list(dict.fromkeys(name for schema in case.relations.values() for name in schema.names))
-    in_on = words_of(cut_merge(case.sql).condition or "")
+    text = merge_text(case.sql)
+    in_on = frozenset() if text is None else words_of(text.on)
     names.sort(key=lambda name: name.lower() not in in_on)
     free = iter(dict.fromkeys(letter for letter in (_KEY, *_OTHERS) if letter not in (_TARGET, _SOURCE)))
     new: dict[str, str] = {}
@@ -66,15 +66,14 @@ def _with_plain_tables(case: Case) -> Iterator[Case]:
     old_target, old_source = statement.target_alias, statement.source_alias
     if old_target is None or old_source is None or statement.source_query is not None:
         return
-    text = cut_merge(case.sql)
-    evolution = _EVOLUTION if statement.schema_evolution else ""
-    if statement.source.lower() not in case.relations:
-        return
-    head = f"MERGE{evolution} INTO target {_TARGET} USING {statement.source.lower()} {_SOURCE}"
-    behind = replace(text, head="").sql()
+    text = merge_text(case.sql)
     tables: dict[str, str | None] = {old_target.lower(): _TARGET, old_source.lower(): _SOURCE}
-    sql = f"{head} {renamed_in(behind, {}, qualifiers=tables).strip()}"
-    if sql != case.sql and len(tables) > 1 and any(word == "ON" for word, _ in outer_places(sql)):
+    if text is None or len(tables) == 1 or statement.source.lower() not in case.relations:
+        return
+    using = statement.source.lower()
+    text = replace(text, target="target", target_alias=_TARGET, source=using, source_alias=_SOURCE)
+    sql = renamed_in(text.sql(), {}, qualifiers=tables)
+    if sql != case.sql:
         yield replace(case, sql=sql)
 
 

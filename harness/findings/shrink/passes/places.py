@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.properties.clause_action import UPDATE, assignments, cut_assignment, insert_action, insert_lists
-from mergecheck.harness.properties.merge_text import split_outer
+from mergecheck.harness.properties.merge_text import merge_text, name_parts
+from mergecheck.reference.syntax.statement import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mergecheck.harness.properties.merge_text import ClauseText, MergeText
 
@@ -39,64 +40,28 @@ class Place:
     column: tuple[str, ...] = ()
 
 
-def places_of(text: MergeText) -> list[Place]:
-    """List the expressions of a statement in the order of the text."""
-    found: list[Place] = []
-    if text.condition is not None:
-        found.append(Place(kind=PlaceKind.ON, text=text.condition, with_text=lambda new: replace(text, condition=new)))
+def places_of(sql: str) -> list[Place]:
+    """List the expressions of a statement in the order of the text; none if it cannot be read."""
+    text = merge_text(sql)
+    if text is None:
+        return []
+    found = [Place(kind=PlaceKind.ON, text=text.on, with_text=lambda new: replace(text, on=new))]
     for i, clause in enumerate(text.clauses):
-        found += _places_of_clause(clause, _putting(text, i))
+        found += _places_of_clause(clause, partial(text.with_clause, i))
     return found
 
 
-def _putting(text: MergeText, i: int) -> Callable[[ClauseText], MergeText]:
-    return lambda clause: replace(text, clauses=(*text.clauses[:i], clause, *text.clauses[i + 1 :]))
-
-
-def _places_of_clause(clause: ClauseText, put: Callable[[ClauseText], MergeText]) -> list[Place]:
-    found: list[Place] = []
+def _places_of_clause(clause: ClauseText, put: Callable[[ClauseText], MergeText]) -> Iterator[Place]:
     if clause.condition is not None:
-        found.append(
-            Place(
-                kind=PlaceKind.CONDITION,
-                text=clause.condition,
-                with_text=lambda new: put(replace(clause, condition=new)),
-            )
+        yield Place(
+            kind=PlaceKind.CONDITION, text=clause.condition, with_text=lambda new: put(replace(clause, condition=new))
         )
-    items = assignments(clause.action)
-    for i, item in enumerate(items):
-        if (cut := cut_assignment(item)) is not None:
-            found.append(_assigned(clause, put, items, i, cut))
-    lists = insert_lists(clause.action)
-    if lists is not None:
-        found += [_inserted(clause, put, lists, i) for i in range(len(lists[0]))]
-    return found
-
-
-def _assigned(
-    clause: ClauseText, put: Callable[[ClauseText], MergeText], items: tuple[str, ...], i: int, cut: tuple[str, str]
-) -> Place:
-    name, value = cut
-
-    def with_text(new: str) -> MergeText:
-        changed = (*items[:i], f"{name} = {new}", *items[i + 1 :])
-        return put(replace(clause, action=f"{UPDATE} {', '.join(changed)}"))
-
-    parts = _name_parts(name)
-    column = parts[1:] if len(parts) > 1 else parts
-    return Place(kind=PlaceKind.VALUE, text=value, with_text=with_text, column=column)
-
-
-def _inserted(
-    clause: ClauseText, put: Callable[[ClauseText], MergeText], lists: tuple[tuple[str, ...], tuple[str, ...]], i: int
-) -> Place:
-    columns, cells = lists
-
-    def with_text(new: str) -> MergeText:
-        return put(replace(clause, action=insert_action(columns, (*cells[:i], new, *cells[i + 1 :]))))
-
-    return Place(kind=PlaceKind.VALUE, text=cells[i], with_text=with_text, column=_name_parts(columns[i])[-1:])
-
-
-def _name_parts(name: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("`") for part in split_outer(name, "."))
+    for i, (column, value) in enumerate(zip(clause.columns, clause.values, strict=False)):
+        parts = name_parts(column)
+        is_inserted = clause.action is Action.INSERT
+        yield Place(
+            kind=PlaceKind.VALUE,
+            text=value,
+            with_text=lambda new, i=i: put(clause.with_value(i, new)),  # type: ignore[misc] # the place is bound here
+            column=parts[-1:] if is_inserted else parts[1:] or parts,
+        )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.properties.merge_text import bracketed, cut_merge
+from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.case import Source
 from mergecheck.model.types.data_types import INT, VOID, Schema
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.queries.source_query import SourceRelation
 
 _SOURCE = "source"
-_USING_TARGET = re.compile(r"\bUSING\s+`?target`?(?![\w`])", re.IGNORECASE)
 
 
 def without_query(case: Case, relation: SourceRelation | None) -> Iterator[Case]:
@@ -30,14 +28,8 @@ def without_query(case: Case, relation: SourceRelation | None) -> Iterator[Case]
     """
     if relation is None:
         return
-    text = cut_merge(case.sql)
-    query = bracketed(text.head)
-    if query is not None:
-        start, end = query
-        head = text.head[:start] + _SOURCE + text.head[end + 1 :]
-    elif source_table(case) is not case.source:  # the target, or another table
-        head = _USING_TARGET.sub(f"USING {_SOURCE}", text.head, count=1)
-    else:
+    text = merge_text(case.sql)
+    if text is None or (text.is_source_table and source_table(case) is case.source):
         return
     columns = relation.schema.columns
     # An untyped NULL needs a type, and only columns of a target have defaults and generation expressions.
@@ -46,5 +38,5 @@ def without_query(case: Case, relation: SourceRelation | None) -> Iterator[Case]
         for column in columns
     )
     source = Source(schema=Schema(tuple(plain)), rows=relation.rows)
-    if head != text.head and columns:
-        yield replace(case, source=source, sql=replace(text, head=head).sql())
+    if columns:
+        yield replace(case, source=source, sql=replace(text, ctes=None, source=_SOURCE).sql())

@@ -17,7 +17,7 @@ from mergecheck.harness.findings.shrink.passes.queries import without_query
 from mergecheck.harness.findings.shrink.passes.structs import without_structs
 from mergecheck.harness.findings.shrink.passes.text import clause_candidates, condition_candidates, head_candidates
 from mergecheck.harness.findings.shrink.passes.types import plainer_types
-from mergecheck.harness.properties.merge_text import renamed_in, split_outer
+from mergecheck.harness.properties.merge_text import operands, renamed_in
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
@@ -55,18 +55,19 @@ def test_conditions_lose_conjuncts_alternatives_and_brackets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "separator", "pieces"),
+    ("text", "word", "pieces"),
     [
         ("a = 1 AND (b OR c AND d) and e", "AND", ("a = 1", "(b OR c AND d)", "e")),
-        ("a = f(1, 2), `b,c` = 'x,y'", ",", ("a = f(1, 2)", "`b,c` = 'x,y'")),
-        ("a = CASE WHEN b, c THEN 1 END, d = 2", ",", ("a = CASE WHEN b, c THEN 1 END", "d = 2")),
-        ("a", ",", ("a",)),
+        ("a BETWEEN 1 AND 2 AND b", "AND", ("a BETWEEN 1 AND 2", "b")),
+        ("a AND b OR c", "OR", ("a AND b", "c")),
+        ("a AND b OR c", "AND", ("a AND b OR c",)),
+        ("CASE WHEN a AND b THEN c END", "AND", ("CASE WHEN a AND b THEN c END",)),
         ("'open", "AND", ("'open",)),
     ],
 )
-def test_lists_are_split_outside_of_parentheses(text: str, separator: str, pieces: tuple[str, ...]) -> None:
-    """Separators inside parentheses, quotes and CASE do not split."""
-    assert split_outer(text, separator) == pieces
+def test_conditions_have_operands(text: str, word: str, pieces: tuple[str, ...]) -> None:
+    """As Spark reads them: an AND inside brackets, CASE or BETWEEN joins none."""
+    assert operands(text, word) == pieces
 
 
 def test_columns_are_called_k_and_v_and_tables_t_and_s() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.harness.properties.clause_order import in_sql_order
-from mergecheck.harness.properties.merge_text import cut_merge
+from mergecheck.harness.engines.statement_forms import in_sql_order
+from mergecheck.harness.properties.merge_text import merge_text
 
 HEAD = "MERGE INTO target t USING source s ON t.k = s.k"
 MATCHED = "WHEN MATCHED AND s.v > 1 THEN UPDATE SET v = CASE WHEN s.v > 2 THEN 2 ELSE s.v END"
@@ -32,5 +32,6 @@ def test_a_table_may_be_called_when() -> None:
     head = "MERGE INTO target merge USING source AS when ON merge.k = when.k"
     sql = f"{head} {INSERT} WHEN MATCHED THEN UPDATE SET v = when.v"
     assert in_sql_order(sql) == f"{head} WHEN MATCHED THEN UPDATE SET v = when.v {INSERT}"
-    assert cut_merge(sql).condition == "merge.k = when.k"
-    assert len(cut_merge(sql).clauses) == 2
+    text = merge_text(sql)
+    assert text is not None
+    assert (text.on, len(text.clauses)) == ("merge.k = when.k", 2)
