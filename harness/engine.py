@@ -80,6 +80,8 @@ def wrong_capability(declared: Capabilities) -> str | None:
         value = getattr(declared, name)
         if not isinstance(value, Mapping) or not all(type(k) is str and type(v) is kind for k, v in value.items()):
             return f"{name} must be a mapping of texts to {'texts' if kind is str else 'tuples of texts'}"
+    if type(declared.deviations_of) is not str:
+        return "deviations_of must be a text"
     return None if type(declared.several_matches) is SeveralMatches else "several_matches must be a SeveralMatches"
 
 

@@ -17,12 +17,14 @@ from decimal import Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.formatting import cell_text
 from mergecheck.model.types.data_types import (
     INTEGER_BITS,
     ArrayType,
     AtomicName,
     AtomicType,
     DecimalType,
+    Field,
     MapType,
     StructType,
 )
@@ -97,6 +99,45 @@ def encode(value: Value, data_type: DataType) -> Any:  # noqa: ANN401 - JSON has
     if isinstance(data_type, StructType):
         return {f.name: encode(v, f.type) for f, v in zip(data_type.fields, value, strict=True)}
     return _ENCODERS.get(data_type.name, _same)(value)
+
+
+def describe_row(row: Row, schema: Schema) -> list[Any]:
+    """Write one row of an engine's answer for a report.
+
+    A cell is written as in a case file. If its value is none of its column's type, it is an object with the value's
+    Python type and its text, as in ``{"python_type": "int", "text": "5"}``.
+    """
+    return [
+        encode(value, column.type) if value is None or _is_of_type(value, column.type) else _foreign(value, column.type)
+        for value, column in zip(row, schema.columns, strict=True)
+    ]
+
+
+def describe_rows(rows: Sequence[Row], schema: Schema) -> list[list[Any]]:
+    """Write rows of an engine's answer for a report; see ``describe_row``."""
+    return [describe_row(row, schema) for row in rows]
+
+
+def _is_of_type(value: Value, data_type: DataType) -> bool:
+    if isinstance(data_type, DecimalType):
+        return type(value) is Decimal and value.is_finite()
+    if isinstance(data_type, AtomicType):
+        return type(value) is _PYTHON_TYPES.get(data_type.name, int)
+    if not isinstance(value, tuple):
+        return False
+    if isinstance(data_type, StructType):
+        kinds = [field.type for field in data_type.fields]
+        return len(value) == len(kinds) and all(
+            v is None or _is_of_type(v, k) for v, k in zip(value, kinds, strict=True)
+        )
+    if isinstance(data_type, ArrayType):
+        return all(item is None or _is_of_type(item, data_type.element) for item in value)
+    pair = StructType((Field("key", data_type.key), Field("value", data_type.value)))
+    return all(_is_of_type(entry, pair) for entry in value)
+
+
+def _foreign(value: Value, data_type: DataType) -> dict[str, str]:
+    return {"python_type": type(value).__name__, "text": cell_text(value, data_type)}
 
 
 def _wrong(cell: object, data_type: DataType, where: str, allowed: str) -> CaseFormatError:
@@ -251,6 +292,19 @@ _ATOMIC_DECODERS: dict[AtomicName, Callable[[object, Any, str], Value]] = {
     AtomicName.TIMESTAMP_NTZ: _decode_timestamp,
     AtomicName.VOID: _decode_void,
 }
+_PYTHON_TYPES: dict[AtomicName, type] = {
+    AtomicName.BOOLEAN: bool,
+    AtomicName.FLOAT: float,
+    AtomicName.DOUBLE: float,
+    AtomicName.STRING: str,
+    AtomicName.BINARY: bytes,
+    AtomicName.DATE: dt.date,
+    AtomicName.TIMESTAMP: dt.datetime,
+    AtomicName.TIMESTAMP_NTZ: dt.datetime,
+    AtomicName.VOID: type(None),
+}
+"""Of the values of a type, where that is not ``int``."""
+
 _ENCODERS: dict[AtomicName, Callable[[Any], Any]] = {
     AtomicName.FLOAT: _encode_float,
     AtomicName.DOUBLE: _encode_float,

@@ -73,6 +73,8 @@ def load_engine(name: str) -> Engine:
         if type(value) is not kind:
             given = f"its {member} is of type {type(value).__qualname__}, and must be of {kind.__name__}"
             raise EngineDownError(f"engine {name!r} cannot be used: {given}")
+    if not engine.name.strip():
+        raise EngineDownError(f"engine {name!r} cannot be used: its name is empty")
     if not (engine.name + engine.version).isprintable():
         raise EngineDownError(f"engine {name!r} cannot be used: its name or version has control characters")
     if (wrong := wrong_capability(engine.capabilities)) is not None:

@@ -84,9 +84,11 @@ def adapter_errors(
     except (KeyboardInterrupt, OutOfTime, MissingExtraError, passing):
         raise
     except EngineDownError as error:
-        if type(error).__str__ is not BaseException.__str__:
+        if type(error).__str__ is not BaseException.__str__ or any(type(part) is not str for part in error.args):
             raise EngineDownError(error_text(error)) from error
         raise
+    except StopIteration as error:  # contextlib would raise it again if it were the cause
+        raise AdapterError(f"{doing} {raised(error)}".strip()) from None
     except BaseException as error:  # sys.exit(), too
         raise AdapterError(f"{doing} {raised(error)}".strip()) from error
 

@@ -3,7 +3,8 @@
 Adapters give what their libraries give: NumPy's numbers, pandas' timestamps, Arrow's scalars, rows as dictionaries.
 A value with an exact Python equivalent is converted. A value of Python's own types stays, whatever its column is:
 whether it is right is for the comparison. Everything else is refused, so that no code of the adapter, such as an
-``__eq__``, takes part in the comparison.
+``__eq__`` or a time zone's ``utcoffset``, takes part in the comparison. A number that Python refuses to write out or
+to compare is refused too: no column holds it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({bool, int, float, str, bytes, Decimal, dt.date, dt.datetime})
 _NO_ROWS = (str, bytes, bytearray, Mapping)
 _MIDNIGHT = dt.time()
+_MOST_BITS = 4_096  # of a whole number; Python writes no number of more than 4,300 digits
+_MOST_DIGITS = 1_000  # of a decimal before or behind the point
 
 
 class BadAnswerError(EngineDownError):
@@ -106,7 +109,7 @@ def _row(where: str, row: object, schema: Schema) -> Row:
         names = ", ".join(schema.names)
         raise BadAnswerError(f"{where} has {len(cells)} cells, and there are {len(columns)} columns ({names})")
     return tuple(
-        cell if type(cell) in _PLAIN or cell is None else _value(f"{where}, column {column.name!r}", cell, column.type)
+        _value(f"{where}, column {column.name!r}", cell, column.type)
         for cell, column in zip(cells, columns, strict=True)
     )
 
@@ -119,11 +122,12 @@ def _by_name(where: str, cells: Mapping[Any, Any], names: tuple[str, ...]) -> li
 
 def _value(where: str, value: object, data_type: DataType) -> Value:
     """Convert a cell or a part of one."""
-    if value is None or type(value) in _PLAIN:
-        return value
-    value = _out_of_library(where, value, data_type)
-    if value is None or type(value) in _PLAIN:
-        return value
+    if type(value) not in _PLAIN:
+        value = _out_of_library(where, value, data_type)
+    if value is None:
+        return None
+    if type(value) in _PLAIN:
+        return _bounded(where, value, data_type)
     if isinstance(data_type, StructType) and isinstance(value, Mapping | tuple | list):
         struct = Schema(data_type.fields)
         return _row(where, value, struct)
@@ -134,7 +138,25 @@ def _value(where: str, value: object, data_type: DataType) -> Value:
     plain = _of_base_type(value)
     if plain is None:
         raise _wrong(f"{where} {data_type.ddl()}", value, "a value of Python's own types, or None for NULL")
-    return plain
+    return _bounded(where, plain, data_type)
+
+
+def _bounded(where: str, value: Any, data_type: DataType) -> Value:  # noqa: ANN401 - of one of the plain types
+    """Return a value that can be compared and written without any code of its adapter."""
+    if type(value) is int and value.bit_length() > _MOST_BITS:
+        raise BadAnswerError(
+            f"{where} {data_type.ddl()} has {value.bit_length():,} bits; no column holds such a number"
+        )
+    if type(value) is Decimal and (value.is_snan() or _is_long(value)):
+        raise BadAnswerError(f"{where} {data_type.ddl()} is a number that no column holds")
+    if type(value) is dt.datetime and value.tzinfo is not None:
+        return value.astimezone(dt.UTC)
+    return value
+
+
+def _is_long(value: Decimal) -> bool:
+    _, digits, exponent = value.as_tuple()
+    return isinstance(exponent, int) and max(len(digits), abs(exponent)) > _MOST_DIGITS
 
 
 def _map(where: str, value: Mapping[Any, Any] | tuple[Any, ...] | list[Any], data_type: MapType) -> Value:

@@ -13,7 +13,7 @@ from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.outcome import Outcome, Prediction, Rejection
-from mergecheck.model.values import encode_rows
+from mergecheck.model.values import describe_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,10 +180,10 @@ def answer_json(answer: Outcome | Prediction | Rejection | Unsupported | None) -
     if not isinstance(answer, Outcome | Prediction):
         return None
     document = {
-        "rows": encode_rows(answer.rows, answer.schema),
+        "rows": describe_rows(answer.rows, answer.schema),
         "schema": answer.schema.ddl(),
         "metrics": metrics_json(answer),
-        "cdf": None if answer.cdf is None else encode_rows(answer.cdf, change_schema(answer.schema)),
+        "cdf": None if answer.cdf is None else describe_rows(answer.cdf, change_schema(answer.schema)),
         "committed": answer.committed,
         "path": answer.path.value if answer.path is not None else None,
         "result_row": None if answer.result_row is None else dict(answer.result_row),

@@ -13,7 +13,7 @@ from mergecheck.harness.report.render import printable
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.formatting import counted
 from mergecheck.model.outcome import Outcome, Prediction
-from mergecheck.model.values import encode_row
+from mergecheck.model.values import describe_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ def _answer_json(case: Case, answer: Outcome | Prediction) -> dict[str, Any]:
         "changes": {
             "origin": changes.origin,
             "counts": changes.counts,
-            "first": [encode_row(row, schema) for row in changes.first],
+            "first": [describe_row(row, schema) for row in changes.first],
         },
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import decimal
 import locale
 import os
@@ -71,6 +72,19 @@ class Number(int):
     __hash__ = int.__hash__
 
 
+class Zone(dt.tzinfo):
+    """Claims that every moment is another one when it is asked again."""
+
+    asked = 0
+
+    def utcoffset(self, _moment: dt.datetime | None) -> dt.timedelta:
+        Zone.asked += 1
+        return dt.timedelta(minutes=Zone.asked)
+
+    def dst(self, _moment: dt.datetime | None) -> None:
+        return None
+
+
 class Numbers(Decimal):
     """A decimal of an adapter's own."""
 
@@ -99,6 +113,13 @@ ANSWERS: Mapping[str, Callable[[Outcome], Any]] = {
     "object": lambda o: replace(o, rows=((object(), "x"),)),
     "complex": lambda o: replace(o, rows=((1j, "x"),)),
     "nanoseconds": lambda o: replace(o, rows=((np.datetime64("2026-01-01T00:00:00.000000001", "ns"), "x"),)),
+    "huge-number": lambda o: replace(o, rows=((10**6_000, "x"),)),
+    "huge-decimal": lambda o: replace(o, rows=((Decimal("1E+99999999"), "x"),)),
+    "long-decimal": lambda o: replace(o, rows=((Decimal("1" * 2_000), "x"),)),
+    "signalling": lambda o: replace(o, rows=((Decimal("sNaN"), "x"),)),
+    "nan": lambda o: replace(o, rows=((Decimal("NaN"), "x"),)),
+    "own-zone": lambda o: replace(o, rows=((dt.datetime(2026, 1, 1, tzinfo=Zone()), "x"),)),
+    "huge-metric": lambda o: replace(o, metrics={"numOutputRows": 10**6_000}),
     "wide": lambda o: replace(o, rows=((1, "x", 2),)),
     "narrow": lambda o: replace(o, rows=((1,),)),
     "keys": lambda o: replace(o, rows=({"id": 1, "w": "x"},)),
@@ -130,6 +151,9 @@ ERRORS: Mapping[str, Callable[[], BaseException]] = {
     "huge": lambda: ValueError("x" * 10_000_000),
     "exit": lambda: SystemExit(0),
     "generator": GeneratorExit,
+    "stop": StopIteration,
+    "down-with-text": lambda: EngineDownError(EqualsAll("no text")),
+    "down-with-number": lambda: EngineDownError(7),
     "recursion": RecursionError,
     "base": lambda: type("Own", (BaseException,), {})("own"),
     "memory": MemoryError,
@@ -226,6 +250,19 @@ class NumberAsName(Echo):
     """Has a number for a name."""
 
     name = 7  # type: ignore[assignment]
+
+
+class BlankAsName(Echo):
+    """Has no name."""
+
+    name = " "
+
+
+class OwnTextAsRelease(Echo):
+    """Has the known deviations of every release."""
+
+    name = "own-text-as-release"
+    capabilities = replace(Echo.capabilities, deviations_of=EqualsAll("delta-spark 4.4.0"))
 
 
 class NoCapabilities(Echo):
