@@ -101,7 +101,7 @@ class MergeReference:
             asker = Asker()
             if self._evaluator is not None:
                 opened = stack.enter_context(self._evaluator.opened(known_tables(case), case.conf))
-                asker = Asker(evaluator=opened, always=self._always)
+                asker = Asker(evaluator=opened, always=self._always, tables=case.relations)
             run = _Run(
                 case=case,
                 connection=cursor,
@@ -224,7 +224,7 @@ class _Run:
         """Resolve the statement."""
         case = self.case
         settings = self.settings = read_settings(case, asks=self.asker.evaluator is not None, doubts=self.doubts)
-        self.asker.is_utc = settings.is_utc
+        self.asker.is_utc, self.asker.case_sensitive = settings.is_utc, settings.case_sensitive
         self.asker.always = self.asker.always or not (settings.is_ansi and settings.is_utc)
         statement = self.statement = parse_statement(case.sql)
         _check_char(case, statement, case_sensitive=settings.case_sensitive, pads=settings.pads_char)

@@ -17,11 +17,12 @@ from mergecheck.model.types.typed import Typed
 from mergecheck.reference.expressions.names import LITERAL_FUNCTIONS, METADATA
 from mergecheck.reference.expressions.written_names import names_in
 from mergecheck.reference.queries.scalar_subqueries import CORRELATED, uses_outer_names
+from mergecheck.reference.queries.visible_columns import is_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from mergecheck.model.types.data_types import DataType
+    from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.model.types.typed import Side
     from mergecheck.reference.asked.evaluator import CaseEvaluator
     from mergecheck.reference.expressions.names import Relation, Scope
@@ -94,6 +95,7 @@ class Asker:
         evaluator: None if there is none; then expressions without a translation are unsupported.
         always: ask for every expression and query.
         is_utc: whether the session's time zone is UTC.
+        tables: the tables that a query may read. case_sensitive: ``spark.sql.caseSensitive``.
         texts: everything that was asked for so far, as it is written.
         pending: the expressions that were asked for and not yet taken.
     """
@@ -101,6 +103,8 @@ class Asker:
     evaluator: CaseEvaluator | None = None
     always: bool = False
     is_utc: bool = True
+    tables: Mapping[str, Schema] = field(default_factory=dict)
+    case_sensitive: bool = False
     texts: list[str] = field(default_factory=list)
     pending: list[Asked] = field(default_factory=list)
 
@@ -147,13 +151,13 @@ class Asker:
                 return translate()
             except UnsupportedByReferenceError:
                 pass
-        _refuse_unknowable(query)
+        self._refuse_unknowable(query)
         self.texts.append(text)
         return self.evaluator.query(text)
 
     def ask(self, node: exp.Expr, text: str, scope: Scope, evaluator: CaseEvaluator) -> Asked:
         """Ask for the type of an expression, and note it; its values are asked for when its rows are known."""
-        _refuse_unknowable(node, scope)
+        self._refuse_unknowable(node, scope)
         _refuse_char(node, scope)
         for query in _queries(node):
             _check_uncorrelated(query, scope, evaluator)
@@ -167,6 +171,32 @@ class Asker:
         self.texts.append(text)
         self.pending.append(asked)
         return asked
+
+    def _refuse_unknowable(self, node: exp.Expr, scope: Scope | None = None) -> None:
+        """Refuse values that differ from run to run.
+
+        Args:
+            node: an expression or a query.
+            scope: the possible meanings of an expression's names; in a query they mean its own columns.
+        """
+        if any(self._is_unknowable(part, scope) for part in node.walk()):
+            raise UnsupportedByReferenceError("a value that no oracle can know")
+
+    def _is_unknowable(self, node: exp.Expr, scope: Scope | None) -> bool:
+        if isinstance(node, exp.TableSample):
+            return True
+        if isinstance(node, exp.Column):
+            is_inside = scope is None or node.find_ancestor(exp.Query) is not None
+            if is_inside and any(part.name.lower() == METADATA for part in node.parts):
+                return True
+            if node.table or node.name.lower() not in LITERAL_FUNCTIONS.intersection(_UNKNOWABLE):
+                return False
+            if is_inside:
+                return not is_column(node, self.tables, case_sensitive=self.case_sensitive)
+            return scope is not None and scope.literal_function((node.name,)) is not None
+        if isinstance(node, exp.Anonymous):
+            return node.name.lower() in _UNKNOWABLE
+        return isinstance(node, exp.Func) and any(name.lower() in _UNKNOWABLE for name in type(node).sql_names())
 
 
 def sides_of(node: exp.Expr, scope: Scope) -> frozenset[Side]:
@@ -194,32 +224,6 @@ def _type_of(text: str, scope: Scope, evaluator: CaseEvaluator) -> DataType:
         if rejected.error_class.startswith(_OF_THE_QUERY):
             raise UnsupportedByReferenceError("an expression that fits into no query") from rejected
         raise
-
-
-def _refuse_unknowable(node: exp.Expr, scope: Scope | None = None) -> None:
-    """Refuse values that differ from run to run.
-
-    Args:
-        node: an expression or a query.
-        scope: the possible meanings of an expression's names; names of a query may mean anything.
-    """
-    if any(_is_unknowable(part, scope) for part in node.walk()):
-        raise UnsupportedByReferenceError("a value that no oracle can know")
-
-
-def _is_unknowable(node: exp.Expr, scope: Scope | None) -> bool:
-    if isinstance(node, exp.TableSample):
-        return True
-    if isinstance(node, exp.Column):
-        is_inside = scope is None or node.find_ancestor(exp.Query) is not None
-        if is_inside and any(part.name.lower() == METADATA for part in node.parts):
-            return True
-        if node.table or node.name.lower() not in LITERAL_FUNCTIONS.intersection(_UNKNOWABLE):
-            return False
-        return scope is None or is_inside or scope.literal_function((node.name,)) is not None
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _UNKNOWABLE
-    return isinstance(node, exp.Func) and any(name.lower() in _UNKNOWABLE for name in type(node).sql_names())
 
 
 def _refuse_char(node: exp.Expr, scope: Scope) -> None:

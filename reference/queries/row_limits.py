@@ -132,6 +132,8 @@ def _of_list(translator: Translator, listed: Sequence[Listed], *, is_list_first:
 
 
 def _is_known(translator: Translator, node: exp.Column) -> bool:
+    if translator.scope.literal_function(name_parts(node)) is not None:  # it comes before the columns of the SELECT
+        return True
     try:
         translator.scope.column(name_parts(node))
     except RejectedError as rejected:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.syntax.grammar import Part
 
 _KEYWORDS = frozenset(word for words in SparkDialect.Tokenizer.KEYWORDS for word in words.split()) | {
+    *SparkDialect.Parser.NO_PAREN_FUNCTION_PARSERS,  # names without brackets that sqlglot takes for calls
     "CASE",
     "NOT",
     "END",
