@@ -205,6 +205,21 @@ NEEDS = MappingProxyType(
 )
 """The features that a feature turns on, in this order, because it would mostly have no effect without them."""
 
+PARTS = MappingProxyType(
+    {
+        _F.FILE_PRUNING: (_F.TARGET_ONLY_ON,),
+        _F.LAYOUT_AMBIGUITY: (_F.FILE_PRUNING,),
+        _F.KEY_RANGES: (_F.NULL_SAFE_ON, _F.NON_EQUI_ON),
+        _F.NEVER_TRUE: (_F.CONDITIONS,),
+        _F.STATEMENT_TIME: (_F.CONDITIONS,),
+        _F.PARTIAL_VALUES: (_F.CONDITIONS, _F.EXPLICIT),
+        **dict.fromkeys((_F.EXPRESSIONS, _F.PARTIAL_INSERT, _F.KEY_UPDATE, _F.NESTED_UPDATE), (_F.EXPLICIT,)),
+        _F.RANDOM_VALUES: (_F.EXPLICIT,),
+        _F.TEXT_OPERANDS: (_F.KEY_EXPRESSION_ON,),
+    }
+)
+"""The features that a feature writes into a statement: a profile that disables one of them disables it, too."""
+
 CONFLICTS = MappingProxyType(
     {
         # only a merge with nothing but MATCHED clauses skips files by their conditions (R-322)

@@ -15,6 +15,7 @@ from mergecheck.strategies.features import (
     CLAUSE_FEATURES,
     CONFLICTS,
     NEEDS,
+    PARTS,
     SPARK_FORMS,
     TABLE_FEATURES,
     WRITTEN_FORMS,
@@ -71,6 +72,14 @@ class Profile:
         if self.disabled.issuperset(CLAUSE_FEATURES):
             raise ValueError("Profile(disabled=...) leaves no clause: keep at least one clause feature enabled")
 
+    @property
+    def off(self) -> frozenset[Feature]:
+        """The disabled features, and those that would write one of them into a statement."""
+        off = self.disabled
+        while more := {feature for feature, parts in PARTS.items() if off.intersection(parts)} - off:
+            off |= more
+        return off
+
     def without(self, *features: Feature) -> Profile:
         """Return this profile with more features disabled."""
         return replace(self, disabled=self.disabled.union(features))
@@ -101,37 +110,39 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     Each feature is on or off by itself, in some sets with a higher probability than in others. Shrinks to INSERT alone,
     beside the features that are always on.
     """
-    density = draw(_DENSITIES)
+    density, off = draw(_DENSITIES), profile.off
     # drawn for disabled features too, so that disabling a feature changes no other one
     drawn_here = [feature for feature in Feature if feature not in (*ALWAYS_ON, *TABLE_FEATURES, *WRITTEN_FORMS)]
-    enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density))}
-    enabled = _brought_together(draw, enabled, profile)
+    enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density, off))}
+    enabled = _brought_together(draw, enabled, profile, off)
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
     if not enabled.intersection(CLAUSE_FEATURES):
-        enabled.add(draw(st.sampled_from([each for each in CLAUSE_FEATURES if each not in profile.disabled])))
+        enabled.add(draw(st.sampled_from([each for each in CLAUSE_FEATURES if each not in off])))
     for feature, needed in NEEDS.items():
         if feature in enabled:
-            enabled.update(each for each in needed if each not in profile.disabled)
-    return frozenset(enabled).union(ALWAYS_ON) - profile.disabled
+            enabled.update(each for each in needed if each not in off)
+    if Feature.EXPLICIT in off:  # there is no third form of UPDATE and INSERT
+        enabled.add(Feature.STAR)
+    return frozenset(enabled).union(ALWAYS_ON) - off
 
 
-def _brought_together(draw: DrawFn, enabled: set[Feature], profile: Profile) -> set[Feature]:
+def _brought_together(draw: DrawFn, enabled: set[Feature], profile: Profile, off: frozenset[Feature]) -> set[Feature]:
     """Draw, for a part of the cases, features that hardly meet by chance."""
     if not profile.combinations_percent or not chance(draw, profile.combinations_percent):
         return enabled
     chosen = draw(_COMBINATIONS)
-    return enabled if chosen.on & profile.disabled else (enabled | chosen.on) - chosen.off
+    return enabled if chosen.on & off else (enabled | chosen.on) - chosen.off
 
 
-def _percent(feature: Feature, profile: Profile, density: float) -> float:
-    if feature in profile.disabled:
+def _percent(feature: Feature, profile: Profile, density: float, off: frozenset[Feature]) -> float:
+    if feature in off:
         return 0
     return profile.percent.get(feature, min(_MAX_PERCENT, feature.probability_percent * density))
 
 
 def written_percent(profile: Profile, feature: Feature) -> float:
     """Return how many of a hundred cases may use a member of ``WRITTEN_FORMS``."""
-    if feature not in profile.written_forms or feature in profile.disabled:
+    if feature not in profile.written_forms or feature in profile.off:
         return 0
     return profile.percent.get(feature, feature.probability_percent)
 

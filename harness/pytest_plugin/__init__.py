@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +24,25 @@ from mergecheck.harness.pytest_plugin.checking import (
     STDERR,
     CaseFailedError,
     check_case,
+    checker_of,
     engine_of,
+    make_checker,
     option,
 )
 from mergecheck.harness.pytest_plugin.items import DENOMINATOR, Collector
+from mergecheck.harness.report.render import printable
 from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Engine
     from mergecheck.model.case import Case
+
+MOST_REFUSED = 60
+"""Cases that may be left out before the first one is judged."""
+_NUM_REASONS = 4
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -141,7 +150,7 @@ def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
         for saved in corpus.cases:  # one that is skipped must not keep the others from being checked
             failure = ""
             try:
-                check_case(saved.case, saved.path, pytestconfig, origin=saved.origin)
+                check_case(saved.case, saved.path, checker_of(pytestconfig), origin=saved.origin)
             except CaseFailedError as error:
                 failure = str(error)
             except pytest.skip.Exception as skip:
@@ -159,29 +168,52 @@ def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
 
 
 @pytest.fixture
-def mergecheck_check_case(request: pytest.FixtureRequest) -> Callable[[Case], None]:
-    """Give a function that checks a case that ``@given(cases())`` drew on the engine of ``--mergecheck-engine``.
+def mergecheck_check_case(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Give a function that checks a case that ``@given(cases(engine))`` drew: ``check(case, engine)``.
+
+    Without ``engine``, the engine of ``--mergecheck-engine`` is checked. An engine that is given stays open.
 
     A mismatch fails the test with the failure report, so that Hypothesis shrinks the case. The folder of findings keeps
     the last case that failed, by the name of the test. A case that the engine or the reference does not support, or
-    that has a known deviation, does not count as an example.
+    that has a known deviation, does not count as an example; the summary has their number and the reasons. If none of
+    the first ``MOST_REFUSED`` cases can be judged, the test fails with the reasons.
     """
+    judged = 0
+    left_out: Counter[str] = Counter()
+    checkers: list[tuple[Engine, Checker]] = []  # one for each engine that the test gives
 
-    def check(case: Case) -> None:
+    def checker_for(engine: Engine | None) -> Checker:
+        if engine is None:
+            return checker_of(request.config)
+        for known, checker in checkers:
+            if known is engine:
+                return checker
+        name = f"{type(engine).__module__}:{type(engine).__qualname__}"
+        checkers.append((engine, make_checker(request.config, engine, name)))
+        return checkers[-1][1]
+
+    def check(case: Case, engine: Engine | None = None) -> None:
         from hypothesis import reject  # noqa: PLC0415 - see the module's docstring
 
         from mergecheck.harness.processes.output_files import write_text  # noqa: PLC0415 - the same
         from mergecheck.model.case_file import dump_case  # noqa: PLC0415 - the same
 
+        nonlocal judged
+        if not judged and left_out.total() >= MOST_REFUSED:
+            pytest.fail(_none_judged(left_out), pytrace=False)
         folder = Path(option(request.config, "findings"))
         path = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', request.node.name)}.json"
         failure = ""
         try:
-            check_case(case, path, request.config)
-        except (pytest.skip.Exception, pytest.xfail.Exception):
+            check_case(case, path, checker_for(engine))
+        except (pytest.skip.Exception, pytest.xfail.Exception) as reason:
+            left_out[str(reason.msg)] += 1
+            _count(request.node, judged, left_out)
             reject()
         except CaseFailedError as error:
             failure = str(error)
+        judged += 1
+        _count(request.node, judged, left_out)
         if failure:
             try:
                 write_text(path, dump_case(case), parents=True)
@@ -190,3 +222,24 @@ def mergecheck_check_case(request: pytest.FixtureRequest) -> Callable[[Case], No
             pytest.fail(failure, pytrace=False)
 
     return check
+
+
+def _none_judged(left_out: Counter[str]) -> str:
+    return (
+        f"none of {left_out.total()} drawn cases could be judged: {_reasons(left_out)}\n"
+        "Draw them with cases(engine), and name what the engine refuses in features_off of its Capabilities; "
+        "mergecheck engine conform ENGINE --learned FILE finds it out."
+    )
+
+
+def _count(item: pytest.Item, judged: int, left_out: Counter[str]) -> None:
+    """Keep the counts of a test for the summary, in place of the earlier ones."""
+    text = f"{item.name}: {judged} of {judged + left_out.total()} drawn cases were judged"
+    if left_out:
+        text += f"; left out: {_reasons(left_out)}"
+    others = [(name, value) for name, value in item.user_properties if name != DENOMINATOR]
+    item.user_properties[:] = [*others, (DENOMINATOR, text)]
+
+
+def _reasons(left_out: Counter[str]) -> str:
+    return ", ".join(f"{printable(reason)} {number}" for reason, number in left_out.most_common(_NUM_REASONS))

@@ -60,7 +60,22 @@ def engine_of(config: pytest.Config) -> Engine:
 
 
 def checker_of(config: pytest.Config) -> Checker:
-    """Make what checks cases; the reference is made once, with the engine."""
+    """Return what checks the session's cases; the reference is made once, with the engine."""
+    checker = config.stash.get(CHECKER, None)
+    if checker is None:
+        engine = engine_of(config)
+        checker = config.stash[CHECKER] = make_checker(config, engine, option(config, "engine"))
+    return checker
+
+
+def make_checker(config: pytest.Config, engine: Engine, name: str) -> Checker:
+    """Make what checks cases on an engine, by the session's options.
+
+    Args:
+        config: the session.
+        engine: an engine that runs.
+        name: what starts it on the command line.
+    """
     from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the docstring of ``pytest_plugin``
     from mergecheck.harness.deviations.audit import confirm  # noqa: PLC0415 - the same
     from mergecheck.harness.deviations.deviation_file import load_deviations  # noqa: PLC0415 - the same
@@ -69,35 +84,32 @@ def checker_of(config: pytest.Config) -> Checker:
     from mergecheck.harness.search.session import reference_for, rerun_on  # noqa: PLC0415 - the same
     from mergecheck.harness.verdict import Check, Expressions, Oracle  # noqa: PLC0415 - the same
 
-    checker = config.stash.get(CHECKER, None)
-    if checker is None:
-        engine, values = engine_of(config), config.stash[SETTINGS].values
-        if values["no-deviations"] and values["deviations"]:
-            raise UserInputError("give either --mergecheck-deviations or --mergecheck-no-deviations")
-        files = tuple(map(Path, values["deviations"]))
-        deviations = Deviations() if values["no-deviations"] else load_deviations(files)
-        confirm(deviations, engine, config.stash[NOTICES].append)
-        expressions = Expressions(values["expressions"])
-        checks = frozenset(map(Check, values["check"])) or None
-        checker = config.stash[CHECKER] = Checker(
-            engine=engine,
-            deviations=deviations,
-            oracle=Oracle(values["oracle"]),
-            reference=reference_for(engine, expressions, starts_spark=True).evaluate,
-            checks=checks,
-            rerun=rerun_on(values["engine"], expressions=expressions, checks=checks, deviations=deviations),
-            limit=TimeLimit(seconds=values["case-timeout"], told=config.stash[STDERR]),
-        )
-    return checker
+    values = config.stash[SETTINGS].values
+    if values["no-deviations"] and values["deviations"]:
+        raise UserInputError("give either --mergecheck-deviations or --mergecheck-no-deviations")
+    files = tuple(map(Path, values["deviations"]))
+    deviations = Deviations() if values["no-deviations"] else load_deviations(files)
+    confirm(deviations, engine, config.stash[NOTICES].append)
+    expressions = Expressions(values["expressions"])
+    checks = frozenset(map(Check, values["check"])) or None
+    return Checker(
+        engine=engine,
+        deviations=deviations,
+        oracle=Oracle(values["oracle"]),
+        reference=reference_for(engine, expressions, starts_spark=True).evaluate,
+        checks=checks,
+        rerun=rerun_on(name, expressions=expressions, checks=checks, deviations=deviations),
+        limit=TimeLimit(seconds=values["case-timeout"], told=config.stash[STDERR]),
+    )
 
 
-def check_case(case: Case, path: Path, config: pytest.Config, *, origin: Origin | None = None) -> None:
+def check_case(case: Case, path: Path, checker: Checker, *, origin: Origin | None = None) -> None:
     """Check a case as a test does.
 
     Args:
         case: the case.
         path: its file.
-        config: the session.
+        checker: has the engine.
         origin: where the case comes from. A finding passes only if every differing observable is compared again.
 
     Raises:
@@ -113,7 +125,6 @@ def check_case(case: Case, path: Path, config: pytest.Config, *, origin: Origin 
     from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
     from mergecheck.harness.verdict import EngineDownError, Verdict  # noqa: PLC0415 - the same
 
-    checker = checker_of(config)
     report: CaseReport = check_saved(case, checker)
     if report.deviations:
         pytest.xfail(f"known deviation: {', '.join(report.deviations)}")

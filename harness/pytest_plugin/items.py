@@ -74,7 +74,7 @@ class _CaseItem(_Item):
 
     def runtest(self) -> None:
         """Check the case."""
-        check_case(self.saved.case, self.saved.path, self.config, origin=self.saved.origin)
+        check_case(self.saved.case, self.saved.path, checker_of(self.config), origin=self.saved.origin)
 
 
 class _FuzzItem(_Item):

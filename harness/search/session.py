@@ -116,7 +116,7 @@ def close_engine(engine: Engine) -> None:
         _logger.warning("The engine %s did not close: %s", engine.name, error)
 
 
-def _asks_spark(engine: Engine, expressions: Expressions) -> bool:
+def _asks_spark(engine: Engine | type[Engine], expressions: Expressions) -> bool:
     if expressions is Expressions.AUTO:
         return isinstance(engine, SparkSessionEngine)
     return expressions is Expressions.SPARK
@@ -273,7 +273,7 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
 
 
 def cases_for(
-    engine: Engine,
+    engine: Engine | type[Engine],
     expressions: Expressions = Expressions.DUCKDB,
     *,
     features_off: frozenset[str] = frozenset(),
@@ -283,7 +283,7 @@ def cases_for(
     """Return the random cases for an engine: without the features it lacks, with settings of its own.
 
     Args:
-        engine: the system under test.
+        engine: the system under test, or its class.
         expressions: what evaluates expressions. If that is Spark, some cases call functions that DuckDB does not have.
         features_off: more features to leave out, by their names.
         focus: features to use more often than usual, by their names.

@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mergecheck.checking import check, conform, evaluate, explain
+    from mergecheck.checking import cases, check, conform, evaluate, explain
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
     from mergecheck.harness.engines.registry import load_engine
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
     from mergecheck.model.types.ddl import parse_schema
     from mergecheck.reference.syntax.statement import Action, Kind, Statement, parse_statement
-    from mergecheck.strategies import Profile, cases
+    from mergecheck.strategies import Profile
 
 __all__ = [
     "Action",
@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "checking": ("check", "conform", "evaluate", "explain"),
+    "checking": ("cases", "check", "conform", "evaluate", "explain"),
     "harness.lab.conformance": ("Mark",),
     "harness.engine": ("Capabilities", "Engine"),
     "harness.engines.registry": ("load_engine",),
@@ -74,7 +74,7 @@ _MODULES = {
     "model.outcome": ("Outcome", "Prediction", "Rejection", "Unsupported"),
     "reference.syntax.statement": ("Action", "Kind", "Statement", "parse_statement"),
     "model.types.ddl": ("parse_schema",),
-    "strategies": ("Profile", "cases"),
+    "strategies": ("Profile",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from mergecheck import strategies
 from mergecheck.harness.checker import NONE_KNOWN, Checker
 from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.deviations.deviation_file import load_deviations
@@ -19,7 +20,7 @@ from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS, TimeLimit
 from mergecheck.harness.properties.source_tables import most_source_rows
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
-from mergecheck.harness.search.session import open_engine, reference_for
+from mergecheck.harness.search.session import cases_for, open_engine, reference_for
 from mergecheck.harness.variants.axes.variant import without_variant
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.model.formatting import LINE_WIDTH
@@ -28,11 +29,14 @@ from mergecheck.reference import MergeReference
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hypothesis.strategies import SearchStrategy
+
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import Prediction, Rejection, Unsupported
     from mergecheck.reference.answer import Reference
+    from mergecheck.strategies import Profile
 
 
 def evaluate(case: Case) -> Prediction | Rejection | Unsupported:
@@ -67,6 +71,28 @@ def _evaluated(case: Case) -> Reference:
     num_pairs = len(case.target.rows) * most_source_rows(case)
     reference = MergeReference(SparkNotStarted())
     return reference.evaluate(without_variant(case), every_pair=num_pairs <= MOST_EVALUATED_PAIRS)
+
+
+def cases(engine: Engine | type[Engine] | None = None, *, profile: Profile | None = None) -> SearchStrategy[Case]:
+    """Return a Hypothesis strategy of cases; about one in eight must be rejected.
+
+    A test has few examples, so most of an engine's have NULL keys, which executors get wrong first.
+
+    They shrink to one INSERT clause over ``t.id = s.id``, with few rows of simple values, one file and no settings.
+
+    Args:
+        engine: an engine or its class, whose ``capabilities`` name the features that no case has (``features_off``) and
+            the settings that cases may carry (``conf_domain``); None draws every feature that does not need an engine's
+            consent.
+        profile: which features cases have, and how large their tables are, in place of an engine's.
+
+    Raises:
+        UserInputError: if the capabilities name an unknown feature.
+    """
+    if profile is not None or engine is None:
+        return strategies.cases(profile=profile or strategies.DEFAULT_PROFILE)
+    many_null_keys = frozenset({strategies.Feature.NULL_KEYS.value})
+    return cases_for(engine, focus=many_null_keys - engine.capabilities.features_off)
 
 
 def check(
