@@ -36,6 +36,8 @@ _CASE_KEYS = ("format_version", "id", "target", "source", "tables", "sql", "conf
 _TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties", "layout", "transactions")
 _SOURCE_KEYS = ("schema", "rows", "layout")
 _EXPECT_KEYS = ("rows", "schema", "metrics", "cdf", "error", "unchanged")
+_TEXT_KEYS = frozenset({"target", "source", "tables", "sql", "conf", "expect"})
+_CELL_KEYS = ("rows", "files", "cdf")
 _TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 _OWN_NAMES = ("target", "source")
 _OWN_PREFIX = "mergecheck"  # of views that the engines make
@@ -109,6 +111,8 @@ def _case(keys: dict[str, Any], where: str) -> Case:
     where = f"{where} ({case_id})"
     if not isinstance(keys.get(ORIGIN_KEY, {}), dict):
         raise CaseFormatError(f"{where}, {ORIGIN_KEY}: must be an object, given {keys[ORIGIN_KEY]!r:.80}")
+    for key in keys.keys() & _TEXT_KEYS:
+        _require_whole_characters(keys[key], f"{where}, {key}")
     target = _target(keys["target"], f"{where}, target")
     case = Case(
         id=case_id,
@@ -121,6 +125,24 @@ def _case(keys: dict[str, Any], where: str) -> Case:
     )
     check_case(case, where)
     return case
+
+
+def _require_whole_characters(value: object, where: str) -> None:
+    """Refuse a text that is no UTF-8, as no engine and no file can take it; cells have a message of their own."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            found = ascii(value[error.start])
+            raise CaseFormatError(f"{where}: must be text without lone surrogates, found {found}") from None
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            _require_whole_characters(name, where)
+            if not (name in _CELL_KEYS and isinstance(member, list)):
+                _require_whole_characters(member, f"{where}, {name}")
+    elif isinstance(value, list):
+        for member in value:
+            _require_whole_characters(member, where)
 
 
 def case_to_json(case: Case) -> dict[str, Any]:
