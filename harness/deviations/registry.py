@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, parts_of
 from mergecheck.harness.deviations.readings.catalogue import READINGS
-from mergecheck.harness.deviations.readings.judged import Phase, judged
+from mergecheck.harness.deviations.readings.judged import Phase, ask_reference, judged
 from mergecheck.harness.deviations.row_pairing import expecting_all_cells
 from mergecheck.harness.verdict import EngineDownError, ExitCode, MergecheckError, Verdict
 from mergecheck.model.outcome import Rejection
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.deviations.causes import Cause
     from mergecheck.harness.deviations.expected import ExpectedDifference
     from mergecheck.harness.deviations.predicates import Predicate
-    from mergecheck.harness.deviations.readings.judged import Judged, Reading
+    from mergecheck.harness.deviations.readings.judged import Ask, Judged, Reading
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.model.case import Case
@@ -106,7 +106,9 @@ class Deviations:
 
     entries: tuple[Deviation, ...] = ()
 
-    def explain(self, report: CaseReport, capabilities: Capabilities) -> tuple[Deviation, ...]:
+    def explain(
+        self, report: CaseReport, capabilities: Capabilities, *, ask: Ask = ask_reference
+    ) -> tuple[Deviation, ...]:
         """Return the entries that together explain every difference of a mismatch; none if one is left over.
 
         Entries with a reading are tried one by one, and together. A reading cannot be applied to a difference between
@@ -116,20 +118,21 @@ class Deviations:
         Args:
             report: the engine's answer.
             capabilities: the engine's capabilities.
+            ask: evaluates the cases that readings take the engine to have run.
         """
         if report.verdict is not Verdict.MISMATCH:
             return ()
-        found = self._explained(report, capabilities)
+        found = self._explained(report, capabilities, ask)
         name, _, version = capabilities.deviations_of.partition(" ")
         if found or not name:
             return found
-        return self._explained(replace(report, engine=name, engine_version=version), capabilities)
+        return self._explained(replace(report, engine=name, engine_version=version), capabilities, ask)
 
-    def _explained(self, report: CaseReport, capabilities: Capabilities) -> tuple[Deviation, ...]:
+    def _explained(self, report: CaseReport, capabilities: Capabilities, ask: Ask) -> tuple[Deviation, ...]:
         answer = judged(report)
         if answer is None:
             return self._explaining_all(report.mismatches, self.entries, report)
-        answer = replace(answer, several_matches=capabilities.several_matches)
+        answer = replace(answer, several_matches=capabilities.several_matches, ask=ask)
         plain = tuple(entry for entry in self.entries if entry.as_if is None)
         read = [(entry, entry.as_if) for entry in self.entries if entry.as_if is not None and entry.fits(report)]
         read.sort(key=lambda pair: _ORDER[pair[1].name])

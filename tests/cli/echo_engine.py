@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from mergecheck.model.case import Case
@@ -27,8 +28,12 @@ class Echo:
     version = "1.0"
     capabilities = Capabilities()
 
+    @cached_property
+    def reference(self) -> MergeReference:
+        return MergeReference()
+
     def run(self, case: Case) -> EngineResult:
-        answer = evaluate(case).answer
+        answer = self.reference.evaluate(case).answer
         if isinstance(answer, Rejection):
             return replace(answer, unchanged=True)
         if not hasattr(answer, "rows"):

@@ -1,8 +1,10 @@
-"""The pytest front, run in a pytest of its own."""
+"""The pytest front, run in a pytest of its own; it has a process of its own where the process is what is tested."""
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import ECHO, FAULTY, case_document
 
+import mergecheck
 from mergecheck.harness.cli import main
 
 if TYPE_CHECKING:
@@ -36,7 +39,19 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
+@pytest.fixture(scope="module", autouse=True)
+def everything_imported() -> None:
+    """Import what a run imports: pytester forgets new modules after each run, and compiled ones load only once."""
+    for module in pkgutil.walk_packages(mergecheck.__path__, "mergecheck."):
+        if ".engines." not in module.name or ".duckdb." in module.name:
+            importlib.import_module(module.name)
+
+
 def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return project.runpytest_inprocess("-p", "no:cacheprovider", *options)
+
+
+def run_in_a_process(project: pytest.Pytester, *options: str) -> pytest.RunResult:
     return project.runpytest_subprocess("-p", "no:cacheprovider", *options)
 
 
@@ -80,7 +95,7 @@ def test_a_failure_leaves_nothing_on_stderr(project: pytest.Pytester) -> None:
             mergecheck_check(Path("case.json"))
         """
     )
-    result = run(project, "--mergecheck-case", "case.json", "--mergecheck-engine", "duckdb")
+    result = run_in_a_process(project, "--mergecheck-case", "case.json", "--mergecheck-engine", "duckdb")
     result.assert_outcomes(failed=2)
     assert result.errlines == []
 
@@ -114,7 +129,8 @@ def test_random_cases_are_one_item(project: pytest.Pytester) -> None:
 
 def test_a_finding_fails_and_is_kept(project: pytest.Pytester) -> None:
     """Random cases under a faulty engine fail with the report of a minimal case that is on disk."""
-    result = run(project, "--mergecheck-fuzz", "40", "--mergecheck-seed", "1", "--mergecheck-engine", FAULTY)
+    options = ("--mergecheck-fuzz", "40", "--mergecheck-seed", "1", "--mergecheck-max-findings", "1")
+    result = run(project, *options, "--mergecheck-engine", FAULTY)
     result.assert_outcomes(failed=1)
     wanted = f"*Reproduce:   mergecheck replay --engine {FAULTY} .mergecheck/findings/*.json"
     result.stdout.fnmatch_lines(["MISMATCH  rows*", wanted])
@@ -199,7 +215,7 @@ def test_an_idle_plugin_imports_nothing(project: pytest.Pytester) -> None:
             assert not {"pyspark", "duckdb", "sqlglot", "pyarrow"} & set(sys.modules)
         """
     )
-    result = run(project, "-p", "no:hypothesispytest")
+    result = run_in_a_process(project, "-p", "no:hypothesispytest")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("mergecheck:*")
 
@@ -207,7 +223,7 @@ def test_an_idle_plugin_imports_nothing(project: pytest.Pytester) -> None:
 def test_a_case_without_an_answer_fails_its_test(project: pytest.Pytester) -> None:
     """The others run."""
     options = ("--mergecheck-engine", "echo_engine:HangsOnce", "--mergecheck-case-timeout", "5")
-    result = run(
+    result = run_in_a_process(
         project, "--mergecheck-case", "cases.jsonl", "--mergecheck-fuzz", "4", "--mergecheck-seed", "5", *options
     )
     result.assert_outcomes(passed=2, failed=1)

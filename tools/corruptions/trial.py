@@ -6,9 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.deviations.readings.judged import ask_reference
 from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.oracles.reference_oracle import check_prepared
 from mergecheck.harness.verdict import Verdict
+from mergecheck.model.case_id import content_digest
 from mergecheck.reference import evaluate
 from tools.corruptions.answered import Answered
 from tools.corruptions.catalogue import CORRUPTIONS
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.deviations.registry import Deviation, Deviations
     from mergecheck.harness.verdict import CaseReport
+    from mergecheck.model.case import Case
     from mergecheck.model.outcome import Outcome, Rejection
+    from mergecheck.reference.answer import Reference
+    from mergecheck.reference.evaluation.several_matches import SeveralMatches
     from tools.corruptions.answers import RecordedEngine
     from tools.corruptions.catalogue import Corruption
 
@@ -48,18 +53,27 @@ def corrupted(entry: Deviation, known: Deviations, recorded: RecordedEngine) -> 
         known: all entries that may explain an answer.
         recorded: the engine's answer to the case.
     """
+    asked: dict[tuple[str, SeveralMatches], Reference] = {}
+
+    def ask(case: Case, several_matches: SeveralMatches) -> Reference:
+        """Evaluate each case once: the readings ask the same for every corruption, whose case is the same."""
+        key = content_digest(case), several_matches
+        if key not in asked:
+            asked[key] = ask_reference(case, several_matches)
+        return asked[key]
+
     reference = evaluate(entry.case, several_matches=recorded.capabilities.several_matches)
     prepared = PreparedCase(entry.case, reference)
     given = Answered(case=entry.case, reference=reference, capabilities=recorded.capabilities, result=recorded.answer)
     plain = check_prepared(prepared, recorded)
     differences = _differences(plain)
-    entries = {one.id for one in known.explain(plain, recorded.capabilities)}
+    entries = {one.id for one in known.explain(plain, recorded.capabilities, ask=ask)}
     for corruption in CORRUPTIONS:
         for answer in corruption.spoiled(given):
             report = check_prepared(prepared, replace(recorded, answer=answer))
             if report.verdict is not Verdict.MISMATCH or _differences(report) < differences:
                 continue
-            explaining = tuple(one.id for one in known.explain(report, recorded.capabilities))
+            explaining = tuple(one.id for one in known.explain(report, recorded.capabilities, ask=ask))
             if not explaining or not set(explaining) < entries:
                 yield Tried(corruption, answer, explaining)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mergecheck.harness.compare.answers.expectations import compare_expectation
 from mergecheck.harness.engine import Capabilities
@@ -13,7 +13,7 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.reference_oracle import compare_answer, must_fail, prepare
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
-from mergecheck.reference import MergeReference
+from mergecheck.reference import evaluate
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
 
 if TYPE_CHECKING:
@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
+
+
+def ask_reference(case: Case, several_matches: SeveralMatches) -> Reference:
+    """Evaluate a case; if the reference fails, there is no answer.
+
+    Few readings ask, so each question opens its own DuckDB.
+    """
+    reference = partial(evaluate, several_matches=several_matches)
+    return prepare(case, reference=reference, timer=PhaseTimer()).reference
+
+
+Ask: TypeAlias = "Callable[[Case, SeveralMatches], Reference]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +47,7 @@ class Judged:
         result: the answer; repairs undo its known faults.
         must_fail: whether the reference refuses the case as it was given; then the readings decide what is stored.
         several_matches: how the engine is taken to treat several source rows that match a target row.
+        ask: evaluates another case, or this one, by the reference.
     """
 
     given: Case
@@ -43,12 +56,7 @@ class Judged:
     result: Outcome | Rejection
     must_fail: bool = False
     several_matches: SeveralMatches = SeveralMatches.REFUSED
-
-    def ask(self, case: Case, several_matches: SeveralMatches) -> Reference:
-        """Evaluate another case, or this one, by the reference; if it fails, there is no answer."""
-        # Few readings ask, and opening a DuckDB takes as long as a case.
-        reference = partial(MergeReference().evaluate, several_matches=several_matches)
-        return prepare(case, reference=reference, timer=PhaseTimer()).reference
+    ask: Ask = ask_reference
 
     def with_case(self, case: Case) -> Judged | None:
         """Take the engine to have run another case; None if the reference has no answer to it."""
