@@ -27,7 +27,7 @@ from mergecheck.reference.syntax.statement import Action, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mergecheck.harness.deviations.predicates import EvaluatedCase
+    from mergecheck.harness.properties.vocabulary import EvaluatedCase
     from mergecheck.model.case import Value
     from mergecheck.model.types.data_types import DataType, Field
     from mergecheck.model.types.typed import Typed

@@ -1,46 +1,24 @@
-"""Predicates that select the cases a deviation applies to: a closed vocabulary over a case and its facts."""
+"""Predicates that select the cases a deviation applies to: the properties of a case, and words with a value."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
-from mergecheck.harness.findings.signature import AUTO_MERGE
 from mergecheck.harness.properties.rule_counts import known_rules
-from mergecheck.harness.properties.source_tables import reads_target, source_table
+from mergecheck.harness.properties.vocabulary import PROPERTIES, clauses_of
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.outcome import Rejection
-from mergecheck.model.schema_json import is_constraint
-from mergecheck.model.types.data_types import ArrayType, MapType, Schema, StructType
+from mergecheck.model.types.data_types import Schema
 from mergecheck.reference.syntax.dialect import SparkDialect
 from mergecheck.reference.syntax.statement import Action, Kind, parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mergecheck.model.case import Case, Value
-    from mergecheck.model.facts import Facts
-    from mergecheck.model.types.data_types import DataType
-    from mergecheck.reference.answer import Reference
-    from mergecheck.reference.syntax.statement import Statement
-
-
-class EvaluatedCase(Protocol):
-    """A case and the reference's answer, from a report or elsewhere."""
-
-    @property
-    def case(self) -> Case:
-        """The case."""
-
-    @property
-    def reference(self) -> Reference:
-        """Its reference result."""
-
-    @property
-    def facts(self) -> Facts:
-        """The facts that the case reached."""
+    from mergecheck.harness.properties.vocabulary import EvaluatedCase
 
 
 class BadPredicateError(ValueError):
@@ -111,37 +89,12 @@ _CLAUSES = {
 }
 
 
-def _statement(report: EvaluatedCase) -> Statement | None:
-    read = report.reference.trace.statement
-    if read is not None:
-        return read
-    try:
-        return parse_statement(report.case.sql)
-    except (RejectedError, UnsupportedByReferenceError):
-        return None
-
-
 def _clauses(report: EvaluatedCase) -> set[str]:
-    statement = _statement(report)
-    if statement is None:
-        return set()
-    return {f"{c.kind.value}/{c.action.value}" for c in statement.clauses}
+    return {f"{clause.kind.value}/{clause.action.value}" for clause in clauses_of(report)}
 
 
 def _kinds(report: EvaluatedCase) -> set[str]:
     return {clause.partition("/")[0] for clause in _clauses(report)}
-
-
-def _is_sole_matched_delete(report: EvaluatedCase) -> bool:
-    statement = _statement(report)
-    matched = () if statement is None else statement.of(Kind.MATCHED)
-    return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
-
-
-def _evolves(report: EvaluatedCase) -> bool:
-    statement = _statement(report)
-    conf = report.case.conf.get(AUTO_MERGE, "false")
-    return (statement is not None and statement.schema_evolution) or conf.lower() == "true"
 
 
 def _reference_class(pattern: str, report: EvaluatedCase) -> bool:
@@ -155,8 +108,11 @@ def _found_settings(wanted: dict[str, str], given: Mapping[str, str]) -> list[bo
 
 
 def _on(report: EvaluatedCase) -> str:
-    statement = _statement(report)
-    return "" if statement is None else statement.on.sql(dialect=SparkDialect)
+    try:
+        statement = report.reference.trace.statement or parse_statement(report.case.sql)
+    except (RejectedError, UnsupportedByReferenceError):
+        return ""
+    return statement.on.sql(dialect=SparkDialect)
 
 
 def _fired(report: EvaluatedCase) -> set[str]:
@@ -167,38 +123,6 @@ def _column_names(report: EvaluatedCase) -> list[str]:
     read = report.reference.trace.source
     names = [name for schema in report.case.relations.values() for name in schema.names]
     return [*names, *(read.schema.names if read is not None else ())]  # a query of the source may name its own
-
-
-def _has_nested(kinds: tuple[type, ...], report: EvaluatedCase) -> bool:
-    schemas = report.case.relations.values()
-    return any(_contains(column.type, kinds) for schema in schemas for column in schema.columns)
-
-
-def _has_null_struct(report: EvaluatedCase) -> bool:
-    return any(
-        _holds_null_struct(cell, column.type)
-        for table in report.case.all_tables
-        for row in table.rows
-        for cell, column in zip(row, table.schema.columns, strict=True)
-    )
-
-
-def _holds_null_struct(value: Value, data_type: DataType) -> bool:
-    if not isinstance(data_type, StructType):
-        return False
-    if value is None:
-        return True
-    return any(_holds_null_struct(part, field.type) for part, field in zip(value, data_type.fields, strict=True))
-
-
-def _contains(data_type: DataType, kinds: tuple[type, ...]) -> bool:
-    if isinstance(data_type, kinds):
-        return True
-    if isinstance(data_type, StructType):
-        return any(_contains(field.type, kinds) for field in data_type.fields)
-    if isinstance(data_type, ArrayType):
-        return _contains(data_type.element, kinds)
-    return isinstance(data_type, MapType) and (_contains(data_type.key, kinds) or _contains(data_type.value, kinds))
 
 
 def _type_names(pattern: str, report: EvaluatedCase) -> bool:
@@ -216,36 +140,23 @@ def _has_text(pattern: str, report: EvaluatedCase) -> bool:
     return any(isinstance(cell, str) and re.search(pattern, cell) for cell in cells)
 
 
-def _has_no_source_row(report: EvaluatedCase) -> bool:
-    read = report.reference.trace.source or source_table(report.case)
-    return read is not None and not read.rows
+def _property(name: str) -> _Word:
+    return _Word(bool, lambda value, report: PROPERTIES[name].holds(report) == value)
 
 
 _WORDS: Mapping[str, _Word] = {
+    **{name: _property(name) for name in PROPERTIES},
     "clauses": _Word(list, lambda value, report: set(value) <= _clauses(report)),
     "no_clauses": _Word(list, lambda value, report: not set(value) & _clauses(report)),
     "kinds": _Word(list, lambda value, report: set(value) <= _kinds(report)),
     "only_kinds": _Word(list, lambda value, report: _kinds(report) <= set(value)),
     "fired_clauses": _Word(list, lambda value, report: set(value) <= _fired(report)),
     "no_fired_clauses": _Word(list, lambda value, report: not set(value) & _fired(report)),
-    "sole_matched_delete": _Word(bool, lambda value, report: _is_sole_matched_delete(report) == value),
-    "evolution": _Word(bool, lambda value, report: _evolves(report) == value),
-    "change_data_feed": _Word(bool, lambda value, report: report.case.target.change_data_feed == value),
-    "partitioned": _Word(bool, lambda value, report: bool(report.case.target.partition_by) == value),
-    "self_merge": _Word(bool, lambda value, report: reads_target(report.case) == value),
-    "null_structs": _Word(bool, lambda value, report: _has_null_struct(report) == value),
-    "structs": _Word(bool, lambda value, report: _has_nested((StructType,), report) == value),
-    "nested": _Word(bool, lambda value, report: _has_nested((StructType, ArrayType, MapType), report) == value),
-    "multi_matched": _Word(bool, lambda value, report: report.facts.multi_matched == value),
-    "equality_on": _Word(bool, lambda value, report: report.facts.equality_on == value),
     "reached_rules": _Word(list, lambda value, report: set(value) <= report.facts.rules),
     "reference_error": _Word(str, _reference_class, is_pattern=True),
     "settings": _Word(dict, lambda value, report: all(_found_settings(value, report.case.conf))),
     "any_setting": _Word(dict, lambda value, report: any(_found_settings(value, report.case.conf))),
     "properties": _Word(dict, lambda value, report: all(_found_settings(value, report.case.target.properties))),
-    "check_constraints": _Word(
-        bool, lambda value, report: any(map(is_constraint, report.case.target.properties)) == value
-    ),
     "column_name": _Word(
         str, lambda value, report: any(re.search(value, name) for name in _column_names(report)), is_pattern=True
     ),
@@ -263,9 +174,6 @@ _WORDS: Mapping[str, _Word] = {
     ),
     "text_cell": _Word(str, _has_text, is_pattern=True),
     "on": _Word(str, lambda value, report: re.search(value, _on(report)) is not None, is_pattern=True),
-    "several_files": _Word(bool, lambda value, report: (len(report.case.target.files) > 1) == value),
-    "empty_target": _Word(bool, lambda value, report: (not report.case.target.rows) == value),
-    "empty_source": _Word(bool, lambda value, report: _has_no_source_row(report) == value),
     "sql": _Word(str, lambda value, report: re.search(value, report.case.sql) is not None, is_pattern=True),
 }
 WORDS = tuple(_WORDS)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.findings.signature import AUTO_MERGE
 from mergecheck.harness.properties.merge_text import written_merge
+from mergecheck.harness.properties.vocabulary import AUTO_MERGE
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:

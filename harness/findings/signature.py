@@ -13,12 +13,10 @@ from sqlglot import exp
 
 from mergecheck.harness.findings.fingerprint import Fingerprint, fingerprint, primary_mismatch
 from mergecheck.harness.properties.merge_text import words_of
-from mergecheck.harness.properties.source_tables import reads_target, source_table
+from mergecheck.harness.properties.vocabulary import has
 from mergecheck.harness.verdict import Check
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.model.storage import SourceLayout, TargetLayout
-from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 from mergecheck.reference.syntax.statement import parse_statement
 
 if TYPE_CHECKING:
@@ -26,9 +24,13 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from mergecheck.reference.syntax.statement import Clause
 
-AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _BY_KIND = frozenset(Check) - {Check.ROWS, Check.CDF}
 _FAILS = frozenset({"spurious_error", "breakdown", "error_class"})
+_TRAITS = ("partitions", "change-data-feed", "schema-evolution", "nested-types", "self-merge")
+_TABLES = (
+    *("empty-target", "empty-source", "transactions", "several-files", "target-layout", "source-layout"),
+    "other-names",
+)
 _WORDS = frozenset({"update", "delete", "insert", "not", "by", "source", "and", "set", "*", "with"})
 _NO_MEANING = (exp.Paren, exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean)
 
@@ -69,7 +71,7 @@ def observed_signature(report: CaseReport) -> ObservedSignature | None:
         fingerprint=_as_failure(found),
         kinds=_kinds(report),
         fired=report.facts.clauses_applied,
-        traits=_traits(report.case),
+        traits=_properties(report, _TRAITS),
     )
 
 
@@ -79,11 +81,12 @@ def minimal_signature(report: CaseReport) -> MinimalSignature | None:
     if found is None:
         return None
     case = report.case
+    properties = case.target.properties.keys() - {CDF_PROPERTY}
     return MinimalSignature(
         fingerprint=_as_failure(found),
         kinds=_kinds(report),
         statement=_statement(case),
-        tables=_traits(case) | _tables(case),
+        tables=frozenset((*_properties(report, (*_TRAITS, *_TABLES)), *case.conf, *properties)),
     )
 
 
@@ -101,37 +104,8 @@ def _kinds(report: CaseReport) -> frozenset[str]:
     return frozenset(m.kind for m in same)
 
 
-def _traits(case: Case) -> frozenset[str]:
-    columns = [column for schema in case.relations.values() for column in schema.columns]
-    found = {
-        "partitioned": bool(case.target.partition_by),
-        "change data feed": case.target.change_data_feed,
-        "evolution": evolves(case),
-        "nested": any(isinstance(column.type, StructType | ArrayType | MapType) for column in columns),
-        "self": reads_target(case),
-    }
-    return frozenset(name for name, holds in found.items() if holds)
-
-
-def _tables(case: Case) -> frozenset[str]:
-    source = source_table(case)
-    found = {
-        "no target row": not case.target.rows,
-        "no source row": source is not None and not source.rows,
-        "transactions": bool(case.target.transactions),
-        "several files": len(case.target.files) > 1,
-        "target layout": case.target.layout != TargetLayout(),
-        "source layout": case.source is not None and case.source.layout != SourceLayout(),
-        "names differ": source is not None and source.schema.names != case.target.schema.names,
-    }
-    properties = case.target.properties.keys() - {CDF_PROPERTY}
-    return frozenset([name for name, holds in found.items() if holds]) | case.conf.keys() | properties
-
-
-def evolves(case: Case) -> bool:
-    """Return whether the statement or the session asks for schema evolution."""
-    automatic = case.conf.get(AUTO_MERGE, "false").lower() == "true"
-    return automatic or "WITH SCHEMA EVOLUTION" in " ".join(case.sql.upper().split())
+def _properties(report: CaseReport, names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name for name in names if has(report, name))
 
 
 def _statement(case: Case) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness
 from mergecheck.harness.engines.statement_forms import evolves_by_setting, has_place_for_clause
-from mergecheck.harness.findings.signature import AUTO_MERGE
+from mergecheck.harness.properties.vocabulary import AUTO_MERGE
 
 if TYPE_CHECKING:
     from mergecheck.model.case import Case

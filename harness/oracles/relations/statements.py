@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.findings.signature import AUTO_MERGE, evolves
 from mergecheck.harness.oracles.relations.relation import OutOfDomainError, Relation
 from mergecheck.harness.oracles.relations.shape import has_random_values
 from mergecheck.harness.properties.source_tables import source_table
+from mergecheck.harness.properties.vocabulary import AUTO_MERGE, evolves
 from mergecheck.reference.syntax.statement import Action, Kind, is_insert_only, is_sole_unconditional_delete
 
 if TYPE_CHECKING:

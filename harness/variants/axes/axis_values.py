@@ -73,7 +73,7 @@ _FLAGS = (
         settings={conf.OPTIMIZE_INSERT_ONLY: "false"},
         judged_as={conf.OPTIMIZE_INSERT_ONLY: "false"},
         domain="insert clauses only",
-        holds=domains.inserts_only,
+        holds=domains.having("insert-only"),
         exemptions=(
             Exemption(
                 rules=("R-550", "R-402", "R-731"),
@@ -90,7 +90,7 @@ _FLAGS = (
         settings={conf.OPTIMIZE_MATCHED_ONLY: "false"},
         judged_as={conf.OPTIMIZE_MATCHED_ONLY: "false"},
         domain="MATCHED clauses only",
-        holds=domains.matches_only,
+        holds=domains.having("matched-only"),
         exemptions=(_OTHER_TASKS,),
     ),
     AxisValue(
@@ -152,7 +152,7 @@ _PLANNING = (
         sentence="the smaller side is sent to every task",
         settings={"spark.sql.autoBroadcastJoinThreshold": "10485760"},
         domain="ON equates values of both tables",
-        holds=domains.joins_by_keys,
+        holds=domains.having("equality-on"),
         exemptions=(_OTHER_TASKS,),
         plan=("BroadcastHashJoin",),
     ),
@@ -162,7 +162,7 @@ _PLANNING = (
         sentence="both sides are shuffled, one is hashed; only adaptive execution chooses so for small tables",
         settings={"spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "1g"},
         domain="ON equates values of both tables",
-        holds=domains.joins_by_keys,
+        holds=domains.having("equality-on"),
         needs=((Axis.AQE, "on"), (Axis.PARTITIONS, "2"), (Axis.SPLITS, "many")),
         exemptions=(_OTHER_TASKS,),
         plan=("ShuffledHashJoin",),
@@ -265,7 +265,7 @@ _BORDERS = (
             "spark.sql.sortMergeJoinExec.buffer.spill.threshold": "1",
         },
         domain="ON equates values of both tables",
-        holds=domains.joins_by_keys,
+        holds=domains.having("equality-on"),
         plan=("SortMergeJoin",),
     ),
     *(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.oracles.relations.shape import has_random_values
 from mergecheck.harness.oracles.relations.tables import holds_empty_text
 from mergecheck.harness.properties.merge_text import merge_text, words_of, written_merge
+from mergecheck.harness.properties.vocabulary import PlainCase, has
 from mergecheck.model.types.data_types import BIGINT, BOOLEAN, DATE, INT, SMALLINT, STRING, TINYINT
-from mergecheck.reference.syntax.statement import is_insert_only, is_matched_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,21 +32,9 @@ def is_repeatable(case: Case) -> bool:
     return not has_random_values(case.sql) and _ORDERED.isdisjoint(words_of(case.sql))
 
 
-def inserts_only(case: Case, _facts: Facts) -> bool:
-    """Take statements with insert clauses and no others (R-006)."""
-    merge = written_merge(case.sql)
-    return merge is not None and is_insert_only(merge.clauses)
-
-
-def matches_only(case: Case, _facts: Facts) -> bool:
-    """Take statements with matched clauses and no others (R-006)."""
-    merge = written_merge(case.sql)
-    return merge is not None and is_matched_only(merge.clauses)
-
-
-def joins_by_keys(_case: Case, facts: Facts) -> bool:
-    """Take cases whose ON equates values of the two tables: others cannot be joined by hashing or sorting."""
-    return facts.equality_on
+def having(name: str) -> Callable[[Case, Facts], bool]:
+    """Take the cases that have a property."""
+    return lambda case, facts: has(PlainCase(case=case, facts=facts), name)
 
 
 def joins_visibly(case: Case, facts: Facts) -> bool:

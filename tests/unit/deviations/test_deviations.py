@@ -39,7 +39,7 @@ _ENTRY = """
 id = "loses-a-row"
 engine = "losing"
 versions = ">=1.0,<2.0"
-when = { clauses = ["matched/update"], equality_on = true }
+when = { clauses = ["matched/update"], equality-on = true }
 difference = ["rows missing_rows", "rows P-9"]
 reason = "it loses the last row"
 link = "https://example.org/1"
@@ -259,7 +259,7 @@ def test_a_case_that_the_predicate_does_not_hold_for_is_not_explained(known: Dev
 def test_a_struct_that_is_null_is_more_than_one_of_nulls(
     tmp_path: Path, column_type: str, value: object, *, holds: bool
 ) -> None:
-    """The word ``null_structs``: a struct itself is NULL, on whatever level, in either table."""
+    """The word ``null-structs``: a struct itself is NULL, on whatever level, in either table."""
     schema = f"id INT, v STRING, n {column_type}"
     tables = {name: {**_CASE[name], "schema": schema} for name in ("target", "source")}
     with_value = [[1, "x", value]]
@@ -267,7 +267,7 @@ def test_a_struct_that_is_null_is_more_than_one_of_nulls(
     for in_target in (True, False):
         tables["target"]["files"] = [[[1, "a", value if in_target else plain], [2, "b", plain]]]
         tables["source"]["rows"] = [[1, "x", plain]] if in_target else with_value
-        known = _load(tmp_path, _ENTRY.replace("equality_on = true", "null_structs = true"))
+        known = _load(tmp_path, _ENTRY.replace("equality-on = true", "null-structs = true"))
         losing = Losing()
         losing.capabilities = replace(losing.capabilities, metrics=False)
         assert bool(known.explain(check_case(_case(**tables), losing), Losing.capabilities)) is holds
@@ -306,8 +306,8 @@ def test_review_dates_and_unused_entries_are_said(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("engine =", "engin =", "unknown key 'engin'.*did you mean 'engine'"),
-        ("equality_on", "equality_onn", "unknown word 'equality_onn'.*did you mean 'equality_on'"),
-        ("equality_on = true", 'equality_on = "yes"', "must be a boolean"),
+        ("equality-on", "equality-onn", "unknown word 'equality-onn'.*did you mean 'equality-on'"),
+        ("equality-on = true", 'equality-on = "yes"', "must be a boolean"),
         ("matched/update", "matched/upsert", "allowed: .*matched/update"),
         (">=1.0,<2.0", "1.0 to 2.0", "is no range"),
         ("review = 2999-01-01", 'review = "2999-01-01"', "must be a date"),

@@ -1,0 +1,86 @@
+"""Properties of a case: one predicate for each name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from mergecheck.harness.properties.vocabulary import PROPERTIES, PlainCase, evolves, has, properties_of
+from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.strategies import Feature, Profile, samples
+
+SCHEMA = parse_schema("k INT, v STRING")
+CASE = Case(
+    id="x",
+    target=Target(schema=SCHEMA, files=(((1, "a"),),)),
+    source=Source(schema=SCHEMA, rows=((1, "b"),)),
+    sql="MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED AND s.v > 'a' THEN UPDATE SET v = s.v",
+)
+HEAD = "MERGE INTO target t USING source s ON t.k = s.k"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "wanted"),
+    [
+        ("WHEN MATCHED THEN DELETE", {"matched-delete", "matched-only", "sole-unconditional-delete"}),
+        ("when matched and true then delete", {"matched-delete", "matched-only", "conditions"}),
+        (
+            "WHEN MATCHED AND t.k = 1 THEN DELETE WHEN MATCHED THEN DELETE",
+            {"matched-delete", "matched-only", "conditions", "several-clauses-of-a-kind"},
+        ),
+        ("WHEN NOT MATCHED BY TARGET THEN INSERT *", {"insert", "insert-only", "star-actions"}),
+        (
+            "WHEN ! MATCHED BY SOURCE THEN UPDATE SET v = NULL WHEN MATCHED THEN DELETE",
+            {
+                *("not-matched-by-source-update", "matched-delete", "sole-unconditional-delete"),
+                *("explicit-actions", "interleaved-clause-kinds"),
+            },
+        ),
+        ("WHEN MATCHED THEN DELETE EVERYTHING", set()),
+    ],
+)
+def test_properties_of_clauses(clauses: str, wanted: set[str]) -> None:
+    """They go by the grammar, not by words; a text that Spark's parser refuses has none."""
+    assert properties_of(PlainCase(case=replace(CASE, sql=f"{HEAD} {clauses}"))) == wanted
+
+
+@pytest.mark.parametrize(
+    ("sql", "conf", "wanted"),
+    [
+        ("MERGE WITH  schema\nEVOLUTION INTO target t USING source s ON TRUE WHEN MATCHED THEN DELETE", {}, True),
+        ("MERGE INTO target t USING source s ON 'WITH SCHEMA EVOLUTION' = s.v WHEN MATCHED THEN DELETE", {}, False),
+        (CASE.sql, {"spark.databricks.delta.schema.autoMerge.enabled": "TRUE"}, True),
+        (CASE.sql, {"spark.databricks.delta.schema.autoMerge.enabled": "false"}, False),
+    ],
+)
+def test_evolution_is_asked_for_by_words_or_by_a_setting(sql: str, conf: dict[str, str], *, wanted: bool) -> None:
+    """The same words in a text ask for nothing."""
+    assert evolves(replace(CASE, sql=sql, conf=conf)) is wanted
+    assert has(PlainCase(case=replace(CASE, sql=sql, conf=conf)), "schema-evolution") is wanted
+
+
+def test_a_source_is_a_query_in_brackets_or_behind_with() -> None:
+    """A name of WITH stands for a query."""
+    for using, wanted in (("(SELECT * FROM source)", True), ("source", False)):
+        sql = f"MERGE INTO target t USING {using} s ON TRUE WHEN MATCHED THEN DELETE"
+        assert has(PlainCase(case=replace(CASE, sql=sql)), "subquery-source") is wanted
+    sql = "WITH c AS (SELECT * FROM source) MERGE INTO target t USING c ON TRUE WHEN MATCHED THEN DELETE"
+    assert has(PlainCase(case=replace(CASE, sql=sql)), "subquery-source")
+
+
+@pytest.mark.parametrize("feature", [each for each in Feature if each.value in PROPERTIES], ids=lambda each: each.value)
+def test_a_feature_leads_to_the_property_of_its_name(feature: Feature) -> None:
+    """``--focus`` speaks the same names."""
+    drawn = islice(samples(3, profile=Profile().favouring(feature)), 60)
+    assert any(has(PlainCase(case=each.case), feature.value) for each in drawn)
+
+
+def test_the_page_lists_all_properties() -> None:
+    """With their meanings, in this order."""
+    page = Path("docs/deviations.md").read_text(encoding="utf-8")
+    rows = "\n".join(f"| `{name}` | {one.sentence} |" for name, one in PROPERTIES.items())
+    assert f"| Property | Meaning |\n|---|---|\n{rows}\n" in page
