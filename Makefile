@@ -2,9 +2,7 @@
 #   make fuzz     random MERGE cases on the PySpark merge against the reference (FUZZ="--max-time 600 --seed 7" to change)
 #   make test     the tests, in three processes, which wait for Spark in turn (JOBS=4 to change)
 #   make check    lint, types, import contract
-#   make specification   docs/specification from harness/specification (SPEC="--draw 2000" draws cases anew)
-#   make docs     the documentation as a site in .site/; it opens without a server and without a network
-#   make corruptions     docs/deviation-corruptions.md (SPEC="--record duckdb" asks an engine anew)
+#   make docs     the documentation, with a page of each rule, as a site in .site/; it opens without a server and a network
 
 PYTHON ?= python3
 UV_VERSION := 0.13.8
@@ -13,7 +11,7 @@ BIN := $(VENV)/bin
 FUZZ ?= --max-cases 300
 JOBS ?= 3
 
-.PHONY: fuzz test check lint types imports format docs specification corruptions java setup clean
+.PHONY: fuzz test check lint types imports format docs java setup clean
 
 fuzz: setup java
 	$(BIN)/mergecheck fuzz $(FUZZ)
@@ -40,12 +38,6 @@ format: setup
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open .site/index.html"
-
-corruptions: setup
-	$(BIN)/python -m tools.corruptions $(SPEC)
-
-specification: setup
-	$(BIN)/python -m tools.rule_pages $(SPEC)
 
 setup: $(VENV)/.synced
 

@@ -1,7 +1,4 @@
-"""The table of all findings, out of the table at the head of each finding's page.
-
-``python -m docsite.findings`` writes docs/findings/README.md anew.
-"""
+"""The table of all findings, made from the table at the head of each finding's page when the site is built."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "docs" / "findings"
+PAGE = "findings/README.md"
 FIELDS = ("Where", "Kind", "Rule", "Status")
 REPORT = ("Versions", "Documented")
 """What a page has besides if it is ready to be sent to the engine's project."""
@@ -21,8 +19,6 @@ shows it, the versions, the rule by which another result is expected, and why it
 *Deviation* is the name of an entry of the [deviations file](../deviations.md). Known differences do not fail a run.
 Before a run, the case of each entry for the engine runs; an entry that no longer holds fails the run, so the status
 stays true for the releases that are tested.
-
-This page is generated from the others by `python -m docsite.findings`.
 """
 
 _READY = """
@@ -47,8 +43,8 @@ _ROW = re.compile(r"^\| (\w[\w ]*) \| (.*) \|$", re.MULTILINE)
 
 
 def pages() -> list[Path]:
-    """Return the pages of the findings, without the page that lists them."""
-    return sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
+    """Return the pages of the findings."""
+    return sorted(FOLDER.glob("*.md"))
 
 
 def head_of(page: Path) -> tuple[str, dict[str, str]]:
@@ -80,7 +76,3 @@ def listing() -> str:
 
 def _engine(name: str) -> str:
     return next((title for prefix, title in _ENGINES.items() if name.startswith(f"{prefix}-")), _OTHERS)
-
-
-if __name__ == "__main__":
-    (FOLDER / "README.md").write_text(listing(), encoding="utf-8")

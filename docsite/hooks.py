@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site: pages of the repository's top folder, and links between pages."""
+"""Called by MkDocs while it builds the site: pages that are not in docs/, and links between pages."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))  # MkDocs loads this file by its path
 
+from docsite import findings, specification  # noqa: E402 - only now is the folder on the path
 from docsite.links import TOP_PAGES, to_site  # noqa: E402 - only now is the folder on the path
 from docsite.offline import loads_of_other_sites  # noqa: E402 - the same
 
@@ -23,9 +24,11 @@ _SOURCES = {page: name for name, page in TOP_PAGES.items() if page.startswith("p
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the top folder to those of docs/."""
-    for page, name in _SOURCES.items():
-        files.append(File.generated(config, page, content=(ROOT / name).read_text(encoding="utf-8")))
+    """Add the pages of the top folder, the specification and the table of findings to those of docs/."""
+    pages = {page: (ROOT / name).read_text(encoding="utf-8") for page, name in _SOURCES.items()}
+    pages |= specification.specification_pages(ROOT) | {findings.PAGE: findings.listing()}
+    for page, text in pages.items():
+        files.append(File.generated(config, page, content=text))
     return files
 
 

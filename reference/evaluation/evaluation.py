@@ -1,4 +1,4 @@
-"""The algorithm of docs/specification/algorithm.md, step by step, in its order and by its names.
+"""The algorithm of harness/specification/text/algorithm.md, step by step, in its order and by its names.
 
 =======================================  ====================================================================
 Input: T, S, settings                    ``Evaluation``, ``Tables.load``

@@ -1,4 +1,4 @@
-"""Spark's literals in DuckDB: typed as Spark types them (R-255, docs/specification/spark-and-duckdb.md)."""
+"""Spark's literals in DuckDB: typed as Spark types them (R-255, harness/specification/text/spark-and-duckdb.md)."""
 
 from __future__ import annotations
 

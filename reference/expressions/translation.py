@@ -1,6 +1,6 @@
 """Translate Spark SQL expressions to DuckDB, with types, and only if both are known to mean the same.
 
-Every operator and function here was compared between the two engines (docs/specification/spark-and-duckdb.md).
+Every operator and function here was compared between the two engines (harness/specification/text/spark-and-duckdb.md).
 Anything else raises ``UnsupportedByReferenceError``: the reference does not guess. Columns are the ones of
 the evaluation's temporary tables: column *i* of the target is ``t<i>``, of the source ``s<i>``.
 """

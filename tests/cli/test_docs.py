@@ -22,6 +22,7 @@ PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 INLINE_CODE = re.compile(r"`([^`\n]+)`")
 COMMAND = re.compile(r"^(?:\$ |.*&& )?(?:\S*/)?mergecheck ([a-z][a-z-]*)((?:\\\n|[^\n#])*)", re.MULTILINE)
@@ -41,6 +42,23 @@ def test_links_lead_to_files() -> None:
         if "://" not in link and not link.startswith("#") and not (page.parent / link.partition("#")[0]).exists()
     ]
     assert broken == []
+
+
+def test_links_lead_to_headings() -> None:
+    """A link with an anchor leads to a heading of its page, by the anchors that forges make of headings."""
+    broken = [
+        f"{page.relative_to(ROOT)}: {link}"
+        for page in PAGES
+        for link in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+        if "://" not in link and "#" in link and not has_heading(page, *link.split("#"))
+    ]
+    assert broken == []
+
+
+def has_heading(page: Path, path: str, anchor: str) -> bool:
+    target = page.parent / path if path else page
+    headings = HEADING.findall(FENCE.sub("", target.read_text(encoding="utf-8")))
+    return anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_commands_exist() -> None:

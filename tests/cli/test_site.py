@@ -13,10 +13,13 @@ import yaml
 from docsite import findings
 from docsite.links import to_site
 from docsite.offline import loads_of_other_sites
+from mergecheck.harness.specification.rules import CHAPTERS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-GENERATED = re.compile(r"specification/[PR]-\w+\.md")
+
+
+RULE_TEXT = r"\.\./\.\./harness/specification/text/[\w-]+\.md#[\w-]+"
 
 
 class _Loader(yaml.SafeLoader):
@@ -34,22 +37,23 @@ def pages_of(nav: Any) -> list[str]:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    """Rules of the specification are in the tables of its first page instead."""
+    """The pages of rules are not: they are in the tables of the specification's first page."""
     configuration = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
     listed = pages_of(configuration["nav"])
     pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
-    index = (DOCS / "specification" / "README.md").read_text(encoding="utf-8")
+    pages |= {findings.PAGE, *(f"specification/{name}.md" for name in ("README", *CHAPTERS))}
     assert len(listed) == len(set(listed))
-    assert {page for page in listed if not page.startswith("project/")} == {
-        page for page in pages if not GENERATED.fullmatch(page)
-    }
-    assert [page for page in pages if GENERATED.fullmatch(page) and f"({Path(page).name})" not in index] == []
+    assert {page for page in listed if not page.startswith("project/")} == pages
 
 
 def test_links_are_led_to_the_site() -> None:
     text = "[A](../ARCHITECTURE.md#x) [B](engines.md) [C](../harness/core.py) [D](findings) [E](https://a.b) [F](#g)"
     assert to_site(text, source="docs/ci.md", page="ci.md") == (
         "[A](project/architecture.md#x) [B](engines.md) C [D](findings/README.md) [E](https://a.b) [F](#g)"
+    )
+    rule = "[R-320](../harness/specification/text/part3-rows.md#r-320) [all](../harness/specification/text)"
+    assert to_site(rule, source="docs/ci.md", page="ci.md") == (
+        "[R-320](specification/R-320.md) [all](specification/README.md)"
     )
     assert to_site("[B](docs/ci.md)", source="README.md", page="project/a.md") == "[B](../ci.md)"
     fenced = "```\n[C](../harness/core.py)\n```"
@@ -74,7 +78,7 @@ def test_every_finding_says_what_upstream_needs() -> None:
     for page in findings.pages():
         _, head = findings.head_of(page)
         assert set(findings.FIELDS) <= set(head), page.name
-        assert re.fullmatch(r"\[([RP]-\w+)\]\(\.\./specification/\1\.md\)(, \[.*)?", head["Rule"]), page.name
+        assert re.fullmatch(rf"\[([RP]-\w+)\]\({RULE_TEXT}\)(, \[.*)?", head["Rule"]), page.name
         assert "\n```" in page.read_text(encoding="utf-8"), page.name
 
 
@@ -102,6 +106,10 @@ def test_reports_that_are_ready_to_send() -> None:
         assert "expected" in text or "right: 1" in text, page.name
 
 
-def test_the_list_of_findings_is_current() -> None:
-    """``python -m docsite.findings`` writes it."""
-    assert (findings.FOLDER / "README.md").read_text(encoding="utf-8") == findings.listing()
+def test_the_list_of_findings_has_each_once() -> None:
+    """In the table of its engine; a complete report is also in the table of those that are ready to send."""
+    ready, *tables = findings.listing().split("\n## ")[1:]
+    for page in findings.pages():
+        link = f"]({page.name})"
+        assert sum(table.count(link) for table in tables) == 1, page.name
+        assert (link in ready) == (page in findings.ready_to_send()), page.name

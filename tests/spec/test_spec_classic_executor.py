@@ -1,7 +1,7 @@
 """ClassicMergeExecutor, method by method: the scan that finds the touched files, and their rewriting (paths C and D).
 
-``docs/specification/methods.md`` lists Delta's names of these methods. The table of these tests has the rows (1, a),
-(2, NULL) in one file and (3, c), (NULL, n) in another, and its change feed is on.
+``harness/specification/text/methods.md`` lists Delta's names of these methods. The table of these tests has the rows
+(1, a), (2, NULL) in one file and (3, c), (NULL, n) in another, and its change feed is on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DeltaMergeInto, method by method: the logical node of a merge, its names and final schema (R-111 to R-117, R-233).
 
-``docs/specification/methods.md`` lists Delta's names of these methods. The target of these tests, alias t, has the
-columns id and v, the source, alias s, the columns id, v and extra, all of them INT.
+``harness/specification/text/methods.md`` lists Delta's names of these methods. The target of these tests, alias t, has
+the columns id and v, the source, alias s, the columns id, v and extra, all of them INT.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """InsertOnlyMergeExecutor, method by method: inserts without touching a file (paths A and B), or nothing at all (C).
 
-``docs/specification/methods.md`` lists Delta's names of these methods; ``generate_inserts_only_output_cols`` is
+``harness/specification/text/methods.md`` lists Delta's names of these methods; ``generate_inserts_only_output_cols`` is
 tested with the rest of the output generation. The table of these tests has the rows (1, a), (2, NULL), (3, c) and
 (NULL, n).
 """

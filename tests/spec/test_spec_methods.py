@@ -1,4 +1,4 @@
-"""The table of Delta's methods in ``docs/specification/methods.md``: it is complete, and what it names exists."""
+"""The table of Delta's methods in the specification (``methods.md``) is complete, and the names in it exist."""
 
 from __future__ import annotations
 

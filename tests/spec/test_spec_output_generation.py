@@ -1,6 +1,6 @@
 """MergeOutputGeneration, method by method: which clause fires, what is written, what the feed gets (R-A11 to R-A17).
 
-``docs/specification/methods.md`` lists Delta's names of these methods. Inside a run the target's columns are
+``harness/specification/text/methods.md`` lists Delta's names of these methods. Inside a run the target's columns are
 ``target_0`` (id) and ``target_1`` (v), the source's ``source_0`` and ``source_1``, and the output's ``output_0`` and
 ``output_1``.
 """

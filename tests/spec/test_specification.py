@@ -1,4 +1,4 @@
-"""The specification in the repository: its pages are up to date, complete, and every citation leads to one."""
+"""The specification: a page of each rule, a test of each rule, and a rule for each citation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from docsite.specification import specification_pages
+from docsite.tests_by_rule import find_tests
 from mergecheck.harness.findings.shrink.shrinker import num_rows
-from mergecheck.harness.lab.rule_pages.held_by import find_tests
-from mergecheck.harness.lab.rule_pages.markdown import all_files
-from mergecheck.harness.lab.rule_pages.page import load_pages, load_reach, load_tests, minimal_case
+from mergecheck.harness.lab.rule_pages.page import load_reach, minimal_case
 from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.properties.rule_counts import known_rules
-from mergecheck.harness.specification.rules import load_rules
+from mergecheck.harness.specification.rules import CHAPTERS, load_rules
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
@@ -25,10 +25,9 @@ REFERENCE = MergeReference()
 
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "specification"
-WRITE_THEM = "run `make specification`"
 
 REACHABLE = [rule.number for rule in known_rules() if rule.out_of_reach is None]
+LINK = re.compile(r"\]\((?!https?:)([^)\s#]+)")
 NUMBER = re.compile(r"\b[RP]-A?\d+\b")
 # Numbers that tests need because no rule has them.
 NO_RULES = {"P-999", "R-1", "R-329", "R-700", "R-999", "R-7411"}
@@ -64,27 +63,34 @@ def messages(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-def test_every_page_has_a_test() -> None:
-    """A rule that nothing tests is a claim that nobody checks."""
+def test_every_rule_has_a_test() -> None:
+    """A rule without a test is a claim that is not checked."""
     found = find_tests(ROOT)
     assert [number for number in load_rules() if number not in found] == []
 
 
-def test_pages_are_up_to_date() -> None:
-    """What the generator would write now is what lies in docs/specification."""
-    tests = find_tests(ROOT)
-    assert load_tests() == tests, WRITE_THEM
-    wanted = all_files(load_pages(tests=tests))
-    found = {path.name: path.read_text(encoding="utf-8") for path in PAGES.iterdir()}
-    assert found.keys() == wanted.keys(), WRITE_THEM
-    assert [name for name in wanted if found[name] != wanted[name]] == [], WRITE_THEM
+def test_the_site_has_a_page_of_each_rule() -> None:
+    """Each has text, minimal case and tests; each link leads to a page of the site, and the index to each page."""
+    pages = specification_pages(ROOT)
+    rules = load_rules()
+    assert pages.keys() == {f"specification/{name}.md" for name in ("README", *CHAPTERS, *rules)}
+    outside = {f"../{path.relative_to(ROOT / 'docs')}" for path in (ROOT / "docs").rglob("*.md")}
+    targets = outside | {name.removeprefix("specification/") for name in pages}
+    broken = [(name, link) for name, text in pages.items() for link in LINK.findall(text) if link not in targets]
+    assert broken == []
+    assert set(LINK.findall(pages["specification/README.md"])) >= {f"{number}.md" for number in rules}
+    for number in rules:
+        text = pages[f"specification/{number}.md"]
+        assert text.startswith(f"# {number} ")
+        assert "\n## Tests\n\n- `tests/" in text
+        assert ("\n## A minimal case\n" in text) == (number in REACHABLE)
 
 
 @pytest.mark.parametrize("number", REACHABLE)
 def test_a_minimal_case_reaches_its_rule(number: str) -> None:
     """It does by the reference's evidence, and it is small enough to be read."""
     case = minimal_case(number)
-    assert case is not None, f"{number} has no minimal case: {WRITE_THEM} SPEC='--draw 2000'"
+    assert case is not None, f"{number} has no minimal case: run python -m tools.rule_cases"
     assert number in facts_of(case, REFERENCE.evaluate(case)).rules
     assert sum(num_rows(case)) <= 8
     assert case.id == number

@@ -1,4 +1,4 @@
-"""``make corruptions``: record engines' answers to the cases of the known deviations, and write the table of docs/."""
+"""``python -m tools.corruptions ENGINE``: records an engine's answers to the cases of its known deviations."""
 
 from __future__ import annotations
 
@@ -13,33 +13,26 @@ from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.outcome import Outcome, Rejection
-from tools.corruptions.answers import FOLDER, answers_to_json, load_answers
-from tools.corruptions.table import page
-from tools.corruptions.trial import corrupted, tally
+from tools.corruptions.answers import FOLDER, answers_to_json
 
 if TYPE_CHECKING:
     from mergecheck.harness.deviations.registry import Deviation
     from mergecheck.harness.engine import Engine
 
-PAGE = Path("docs/deviation-corruptions.md")
 _SCRATCH = re.compile(r"(file:)?/[^\s:]*mergecheck-[0-9a-f]+")
 _TRACE = re.compile(r"\n\s+0: .*", re.DOTALL)
 
 
 @click.command()
-@click.option("--record", "engines", multiple=True, metavar="ENGINE", help="Record this engine's answers anew first.")
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...")
 def main(engines: tuple[str, ...]) -> None:
-    """Corrupt the recorded answers, and write how many corruptions are reported; run it in the repository's folder."""
+    """Record the answers of engines to the cases of their known deviations; run it in the repository's folder."""
     for name in engines:
         with open_engine(name) as engine:
             path = Path(FOLDER) / f"{engine.name}.json"
             answers = {entry.id: _answer(entry, engine) for entry in load_deviations().of(engine)}
             path.write_text(answers_to_json(engine, answers), encoding="utf-8")
             click.echo(f"{path}: {len(answers)} answers")
-    known, recorded = load_deviations(), load_answers()
-    tallies = [tally(entry, corrupted(entry, known, recorded[entry.id])) for entry in known.entries]
-    PAGE.write_text(page(tallies, recorded), encoding="utf-8")
-    click.echo(f"{PAGE}: {sum(one.num_tried for one in tallies)} corrupted answers")
 
 
 def _answer(entry: Deviation, engine: Engine) -> Outcome | Rejection:

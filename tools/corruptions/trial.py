@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from tools.corruptions.answered import Answered
 from tools.corruptions.catalogue import CORRUPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from mergecheck.harness.deviations.registry import Deviation, Deviations
     from mergecheck.harness.verdict import CaseReport
@@ -80,24 +79,3 @@ def corrupted(entry: Deviation, known: Deviations, recorded: RecordedEngine) -> 
 
 def _differences(report: CaseReport) -> set[tuple[str, str, str, str]]:
     return {(m.check.value, m.kind, m.against, part) for m in report.mismatches for part in m.parts or m.lines}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """How many corrupted answers of an entry's case there are, and how many of them are reported."""
-
-    entry: Deviation
-    num_tried: int
-    num_reported: int
-    by_corruption: Counter[str]
-
-
-def tally(entry: Deviation, tried: Iterable[Tried]) -> Tally:
-    """Count corrupted answers."""
-    all_of_them = list(tried)
-    return Tally(
-        entry=entry,
-        num_tried=len(all_of_them),
-        num_reported=sum(not one.explained_by for one in all_of_them),
-        by_corruption=Counter(one.corruption.name for one in all_of_them),
-    )

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mergecheck.harness.cli.output.terminal import emit_json, stdout
 from mergecheck.harness.lab.rule_pages.markdown import page_markdown
-from mergecheck.harness.lab.rule_pages.page import load_pages, load_tests
+from mergecheck.harness.lab.rule_pages.page import load_pages
 from mergecheck.harness.report.json import answer_json
 from mergecheck.harness.specification.rules import load_rules
 from mergecheck.harness.verdict import ExitCode, UserInputError
@@ -53,13 +53,13 @@ def print_pages(numbers: Sequence[str], *, as_json: bool) -> ExitCode:
     """
     for number in numbers:
         _require(number)
-    pages = load_pages(numbers, tests=load_tests())
+    pages = load_pages(numbers)
     if as_json:
         emit_json({"rules": [_document(page) for page in pages], "exit_code": int(ExitCode.AGREE)})
         return ExitCode.AGREE
     console = stdout()
     for page in pages:
-        text = page_markdown(page, linked=False)
+        text = page_markdown(page)
         if console.is_terminal:
             console.print(_Page(text), soft_wrap=False)
         else:
@@ -73,7 +73,7 @@ def _require(number: str) -> None:
         return
     close = difflib.get_close_matches(number, rules, n=3)
     named = ", ".join(f"{other} ({rules[other].title})" for other in close)
-    hint = f"Did you mean {named}?" if close else "docs/specification lists all rules."
+    hint = f"Did you mean {named}?" if close else "List them all: mergecheck lab rules --max-cases 1"
     raise UserInputError(f"there is no rule {number}. {hint}")
 
 
@@ -89,5 +89,4 @@ def _document(page: RulePage) -> dict[str, Any]:
         "num_random_cases": page.reach.num_cases,
         "seed": page.reach.seed,
         "out_of_reach": page.out_of_reach,
-        "tests": list(page.tests),
     }

@@ -58,7 +58,7 @@ def rules(
 
     PATH is a case file, a folder of them, or the id of a finding. Without PATH, random cases are drawn.
 
-    RULE is the number of a rule, such as R-320 or P-12. Its page is printed: text, minimal case and tests.
+    RULE is the number of a rule, such as R-320 or P-12. Its page is printed: text, minimal case and random cases.
     """
     numbers = [argument.upper() for argument in arguments if is_rule_number(argument)]
     if numbers:

@@ -1,1 +1,1 @@
-"""The pages of the rules: text, minimal case, tests and random cases, as Markdown in docs/ and in the terminal."""
+"""The pages of the rules: text, minimal case and random cases, as Markdown for the terminal and for the site."""

@@ -41,7 +41,6 @@ class RulePage:
         case: the minimal case, None if no case can reach the rule.
         reference: the result of the case; None without a case.
         out_of_reach: why no case can reach the rule; None if one can, or if nothing counts the rule's cases.
-        tests: the tests that hold the rule, as ``FILE::FUNCTION``.
         num_cases: random cases that reach the rule; None if none can, or if nothing counts them.
         reach: the random cases that ``num_cases`` is a part of.
     """
@@ -50,7 +49,6 @@ class RulePage:
     case: Case | None
     reference: Reference | None
     out_of_reach: str | None
-    tests: tuple[str, ...]
     num_cases: int | None
     reach: Reach
 
@@ -59,12 +57,6 @@ def load_reach() -> Reach:
     """Read how many random cases reached each rule."""
     document = json.loads(data_file("reach.json").read_text(encoding="utf-8"))
     return Reach(num_cases=document["num_cases"], seed=document["seed"], rules=document["rules"])
-
-
-def load_tests() -> dict[str, list[str]]:
-    """Read which tests hold each rule."""
-    tests: dict[str, list[str]] = json.loads(data_file("tests.json").read_text(encoding="utf-8"))
-    return tests
 
 
 def minimal_case(number: str) -> Case | None:
@@ -76,12 +68,11 @@ def minimal_case(number: str) -> Case | None:
     return case
 
 
-def load_pages(numbers: Sequence[str] | None = None, *, tests: Mapping[str, Sequence[str]]) -> tuple[RulePage, ...]:
-    """Build the pages of some rules, or of all; their minimal cases are evaluated by the reference.
+def load_pages(numbers: Sequence[str] | None = None) -> tuple[RulePage, ...]:
+    """Build the pages of some rules, or of all; the reference evaluates their minimal cases.
 
     Args:
         numbers: numbers of existing rules.
-        tests: the tests that hold each rule.
     """
     rules = load_rules()
     reach = load_reach()
@@ -96,7 +87,6 @@ def load_pages(numbers: Sequence[str] | None = None, *, tests: Mapping[str, Sequ
                 case=case,
                 reference=None if case is None else evaluate(case),
                 out_of_reach=reason,
-                tests=tuple(tests.get(number, ())),
                 num_cases=reach.rules.get(number, 0) if number in counted and reason is None else None,
                 reach=reach,
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,20 +16,18 @@ from mergecheck.reference import evaluate
 from tools.corruptions.answered import Answered
 from tools.corruptions.answers import load_answers
 from tools.corruptions.catalogue import CORRUPTIONS
-from tools.corruptions.table import line
-from tools.corruptions.trial import corrupted, tally
+from tools.corruptions.trial import corrupted
 from tools.corruptions.values import other_values
 
 KNOWN = load_deviations()
 ANSWERS = load_answers()
-PAGE = Path("docs/deviation-corruptions.md").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("entry", KNOWN.entries, ids=lambda entry: entry.id)
 def test_every_corruption_of_the_recorded_answer_is_reported(entry: Deviation) -> None:
     tried = list(corrupted(entry, KNOWN, ANSWERS[entry.id]))
+    assert tried
     assert [(one.corruption.name, one.explained_by, one.answer) for one in tried if one.explained_by] == []
-    assert line(tally(entry, tried), ANSWERS[entry.id]) in PAGE
 
 
 @pytest.mark.parametrize("entry", KNOWN.entries, ids=lambda entry: entry.id)
@@ -78,8 +75,7 @@ def test_an_entry_that_names_differences_only_is_too_wide(entry_id: str) -> None
     """The test can fail: without its reading an entry takes other answers for the known one."""
     wide = Deviations(tuple(replace(entry, as_if=None) if entry.id == entry_id else entry for entry in KNOWN.entries))
     (entry,) = wide.named([entry_id]).entries
-    counts = tally(entry, corrupted(entry, wide, ANSWERS[entry_id]))
-    assert counts.num_reported < counts.num_tried
+    assert any(one.explained_by for one in corrupted(entry, wide, ANSWERS[entry_id]))
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""Writes docs/specification."""
