@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.command import MergeResult
     from mergecheck.merge.table.snapshot.snapshot import Snapshot
 
-# What toDF has returned, as long as the frame lives: no public interface of Spark tells what a frame reads.
+# What toDF has returned, as long as the frame lives: no public interface of Spark lists the tables that a frame reads.
 _SNAPSHOTS: WeakKeyDictionary[DataFrame, Snapshot] = WeakKeyDictionary()
 
 _INSERT = ClauseKind.NOT_MATCHED, ActionType.INSERT
@@ -214,7 +214,7 @@ class DeltaMergeBuilder:
         """Run the merge and commit it.
 
         Raises:
-            MergeError: what is wrong, by Delta's error class; the table is unchanged.
+            MergeError: the merge fails, with Delta's error class; the table is unchanged.
         """
         snapshot = _SNAPSHOTS.get(self.source)
         with merge_errors(self.table.path):

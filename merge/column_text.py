@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 TARGET_NAME: Final = "merge target"
-"""What the target goes by in texts of columns if it has no alias: no name of a column, by its space."""
+"""The target's name in texts of columns if it has no alias. It has a space, so that it is no column's name."""
 SOURCE_NAME: Final = "merge source"
-"""What the source goes by in texts of columns if it has no alias."""
+"""The source's name in texts of columns if it has no alias."""
 
 _INFIX: Final = frozenset({"=", "<=>", "<", ">", "<=", ">=", "and", "or", "+", "-", "*", "/", "%", "&", "|", "^"})
 _WORDED: Final = {"like": "LIKE", "ilike": "ILIKE", "rlike": "RLIKE"}
@@ -98,7 +98,7 @@ class ColumnTexts:
         )
 
     def _literal(self, node: JavaObject) -> str:
-        # The catalyst literal writes itself as SQL with its type; what the node itself writes loses it.
+        # The catalyst literal's SQL text has its type; the text of the node itself loses it.
         session: Any = self.spark
         # No public door leads from a node to its literal.
         classic = session._jvm.org.apache.spark.sql.classic  # noqa: SLF001
@@ -142,7 +142,7 @@ class ColumnTexts:
         return f"CASE{branches}{last} END"
 
     def _resolved(self, expression: JavaObject, what: str) -> str:
-        """Write what a DataFrame has resolved, as in ``frame["a"]`` or ``frame["a.b"]``."""
+        """Write a column that a DataFrame has resolved, as in ``frame["a"]`` or ``frame["a.b"]``."""
         match _kind(expression):
             case "Alias":
                 return self._resolved(expression.child(), what)

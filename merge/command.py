@@ -82,12 +82,12 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeResult:
-    """What a merge did.
+    """The result of a merge.
 
     Attributes:
         version: None if no commit was made (R-731).
         path: None if the transaction was committed before (R-715).
-        metrics: the 22 operation metrics of R-510, also if no commit was made; ``internal_metrics`` are those of R-503.
+        metrics: the 22 operation metrics of R-510, also if no commit was made; ``internal_metrics``: the ones of R-503.
         row: affected, updated, deleted and inserted rows (R-110); None if the command returns no row (R-715).
         touched_files: locations of the files that were rewritten.
     """
@@ -152,7 +152,7 @@ def _lost_source(error: PySparkException | Py4JError) -> bool:
 
 
 def _placed(error: MergeError, snapshot: Snapshot) -> MergeError:
-    """Tell a disk or store that refuses a worker from a worker that fails."""
+    """Distinguish a disk or store that refuses a worker from a worker that fails."""
     if isinstance(error, SparkFailedError) and _ERROR_NUMBER in error.reason:
         return StoreError(error.reason, where=snapshot.location)
     return error
@@ -312,7 +312,7 @@ def _check_ids_are_unchecked(merge: ResolvedMerge, writer: TableWriter) -> None:
 
 
 def _read_set(run: MergeRun, result: PathResult, *, whole_table: bool) -> ReadSet:
-    """Collect what the merge has read; a source that reads the target reads all of it (R-750)."""
+    """Collect the files that the merge has read; a source that reads the target reads all of it (R-750)."""
     return ReadSet(
         snapshot=run.snapshot,
         predicate=exp.true() if whole_table else pruning_predicate(run.merge),

@@ -30,7 +30,7 @@ _NO_OPTION = "INVALID_CONF_VALUE.OUT_OF_RANGE_OF_OPTIONS"
 USER_METADATA = _DELTA + "commitInfo.userMetadata"
 _TXN_APP_ID, _TXN_VERSION = _DELTA + "write.txnAppId", _DELTA + "write.txnVersion"
 
-# Optimisations of this package, which Delta Lake lacks: they change how a merge runs, never what it does.
+# Optimisations of this package, which Delta Lake lacks: they change how a merge runs, never its result.
 OWN_PREFIX = "mergecheck.merge."
 PRUNE_BY_SOURCE_KEYS = OWN_PREFIX + "pruneBySourceKeys.enabled"
 BROADCAST_SOURCE = OWN_PREFIX + "broadcastSource.enabled"
@@ -104,8 +104,8 @@ def _setting(
 ) -> Any:  # noqa: ANN401 - of the field's type
     """Declare a field that is read from a setting.
 
-    ``read`` turns its text into the value, or raises KeyError or ValueError; ``allowed`` tells the user what it takes,
-    ``error`` is Spark's class for what it does not.
+    ``read`` turns its text into the value, or raises KeyError or ValueError; ``allowed`` describes its values,
+    ``error`` is Spark's class for other values.
     """
     return field(default=default, metadata={"setting": name, "read": read, "allowed": allowed, "error": error})
 
@@ -120,7 +120,7 @@ class MergeConf:
         fix_case_sensitive_duplicate_columns: see R-225.
         drop_null_columns: no VOID column may be in the final schema (R-144).
         allow_automatic_widening: obeyed in tables with type widening switched on.
-        optimize_write: None if the session does not say, so that the table property decides (R-425).
+        optimize_write: None if the session does not set it, so that the table property decides (R-425).
         read_side_char_padding: CHAR columns get spaces where they are read (R-822).
         user_metadata: a text for the commit, which the history shows (R-714).
         txn_app_id: with ``txn_version`` makes the merge idempotent (R-715); both or none are set.
@@ -226,7 +226,7 @@ class MergeConf:
 
     @classmethod
     def read(cls, spark: SparkSession) -> MergeConf:
-        """Read the settings of a session; see ``from_settings`` for what is refused."""
+        """Read the settings of a session; ``from_settings`` lists the values that are refused."""
         found = ((name, spark.conf.get(name, None)) for name in SETTING_NAMES)
         return cls.from_settings({name: value for name, value in found if value is not None})
 

@@ -95,7 +95,7 @@ class SparkFailedError(MergeError, RuntimeError):
 
 
 class InternalMergeError(MergeError, RuntimeError):
-    """A defect of this package; nothing was committed, unless the message says so."""
+    """A defect of this package; nothing was committed, unless the message reports a commit."""
 
     def __init__(self, error: Exception) -> None:
         MergeError.__init__(
@@ -111,7 +111,7 @@ class DamagedLogError(MergeError, ValueError):
 
     Attributes:
         where: the table.
-        reason: what is wrong.
+        reason: the cause.
     """
 
     def __init__(self, reason: str, *, where: str, is_gap: bool = False) -> None:
@@ -130,7 +130,7 @@ class StoreError(MergeError, OSError):
 
     Attributes:
         where: the table.
-        reason: what the operating system, the store or its client says.
+        reason: the message of the operating system, the store or its client.
     """
 
     def __init__(self, reason: str, *, where: str) -> None:
@@ -198,7 +198,7 @@ def multiple_source_rows_matched() -> ExecutionError:
 
 
 MAX_MESSAGE = 400
-"""Characters that a message repeats of what another library says."""
+"""Characters of another library's message that ours repeats."""
 
 _MAX_REASON = 320
 # Where the reason ends: stack traces of Java, Rust and Python, and values that Rust prints for its debugging.
@@ -208,7 +208,7 @@ _DETAILS = re.compile(
 )
 # delta-rs draws a tree in colours.
 _NOT_TEXT = re.compile(r"\x1b\[\d*m|↳")
-# How a store says what is wrong, among much that is of no use to a reader.
+# The part of a store's message that names the error; the rest is of no use to a reader.
 _STORE_ERROR = re.compile(
     r"(<\?xml[^>]*>\s*)?<Error>.*?<Code>(.*?)</Code>.*?<Message>(.*?)</Message>.*?</Error>", re.DOTALL
 )
@@ -223,7 +223,7 @@ def brief(error: BaseException) -> str:
 
 
 def without_traces(text: str) -> str:
-    """Cut a text before the first stack trace. Of Python code that ran elsewhere, the line that says what it raised."""
+    """Cut a text before the first stack trace. Of Python code that ran elsewhere, keep the line with the exception."""
     if _OF_PYTHON in text:
         raised = _LAST_LINE.findall(text.partition(_OF_PYTHON)[2])
         if raised:

@@ -6,5 +6,5 @@ import logging
 
 TRACE = 5
 logging.addLevelName(TRACE, "TRACE")
-# A library says nothing on a terminal unless its user asks for it.
+# A library prints nothing on a terminal unless its user asks for it.
 logging.getLogger("mergecheck.merge").addHandler(logging.NullHandler())

@@ -72,13 +72,13 @@ def _millis_since(started: float) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathResult:
-    """What one execution path did, before the commit.
+    """The work of one execution path, before the commit.
 
     Attributes:
         num_source_rows: |S| (R-504).
         num_source_rows_in_second_scan: None if no second scan read the whole source.
-        removed: files that are no more: on path D the touched ones (R-410), all rewritten, on path E those of which no
-            live row is left.
+        removed: files that leave the table: on path D the touched ones (R-410), all rewritten, on path E files without
+            a live row.
         marked: files of which some rows were marked in a vector (path E).
         delete_overcount: joined rows beyond the first of each deleted target row that reached the writer (R-530).
     """

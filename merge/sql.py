@@ -50,14 +50,14 @@ def merge_sql(
 
     Args:
         spark: the session to run in.
-        sql: the statement. The target is a name of ``tables`` or ``delta.`/path```; the source is one of these, a
+        sql: the statement. The target is a name of ``tables`` or ``delta.`/path```; the source is such a name, a
             table or view of the session, or a query in brackets, which may use names of ``tables`` too.
         tables: names of Delta tables, whatever their case, and their paths. They hide tables of the session.
         interleaved: take the kinds of clauses in any order; see ``parse_merge``.
         logs: how the logs of Delta tables are reached.
 
     Raises:
-        MergeError: what is wrong, by Delta's or Spark's error class; the target is unchanged.
+        MergeError: the merge fails, with Delta's or Spark's error class; the target is unchanged.
     """
     with merge_errors("of the statement"):
         try:
@@ -74,7 +74,7 @@ def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError, *, inter
     except ParseException as refusal:
         known = from_spark(refusal)
         if not isinstance(known, AnalysisError) or known.error_class == error.error_class:
-            return error  # which says what is allowed
+            return error  # which lists the allowed values
         if interleaved and known.error_class == "PARSE_SYNTAX_ERROR":
             return error  # Spark may mean the order of the kinds, which is free here
         return AnalysisError(known.error_class, known.message.replace("EXPLAIN EXTENDED ", ""))
@@ -151,7 +151,7 @@ def bind_subqueries(
 
 
 def _named(spark: SparkSession, names: Iterable[str]) -> tuple[DataFrame, ...]:
-    """Open relations of the session; what is none, such as a function, is left to the analysis of the statement."""
+    """Open relations of the session; other names, such as functions, are left to the analysis of the statement."""
     found = []
     for name in dict.fromkeys(names):
         with suppress(PySparkException):
@@ -228,7 +228,7 @@ def _analyzed(read: Callable[[str], DataFrame], text: str) -> DataFrame:
 
 
 def _no_target(spark: SparkSession, name: str, paths: Mapping[str, str]) -> MergeError:
-    """Say why a name is no target: unknown, or a table or view that a merge cannot write (R-140)."""
+    """Explain why a name is no target: unknown, or a table or view that a merge cannot write (R-140)."""
     if not spark.catalog.tableExists(name):
         known = ", ".join(sorted(paths)) or "none"
         return AnalysisError(
@@ -248,7 +248,7 @@ def _no_target(spark: SparkSession, name: str, paths: Mapping[str, str]) -> Merg
 
 
 def _path(parts: tuple[str, ...], paths: Mapping[str, str]) -> str | None:
-    """Find the path of a Delta table whose name is one of ``paths`` or ``delta.`/path```."""
+    """Find the path of a Delta table whose name is in ``paths`` or is ``delta.`/path```."""
     if len(parts) == 2 and parts[0].lower() == "delta":  # noqa: PLR2004 - delta and the path
         return parts[1]
     return paths.get(".".join(parts).lower())

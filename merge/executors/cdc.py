@@ -46,11 +46,11 @@ def rows_to_write(
 
     Args:
         run: the merge under way.
-        joined: rows of source and target, with the columns that say which of the two a row has, and with the ids of
+        joined: rows of source and target, with the columns that mark which of the two a row has, and with the ids of
             target rows if the table tracks its rows.
         kept: which rows reach the writer, by ``_clause_``; by default all but ignored source rows (R-A18).
         deduplicate_deletes: as for ``generate_cdc_and_output_rows``.
-        further_columns: more output columns, over those of the joined rows and of the conditions.
+        further_columns: more output columns, over the columns of the joined rows and the conditions.
     """
     frame, clauses = generate_precomputed_conditions_and_df(joined, run.merge.clauses)
     cols = generate_write_all_changes_output_cols(

@@ -80,5 +80,5 @@ def generate_clause_output_exprs(clauses: Sequence[PrecomputedClause], *, otherw
 
 
 def describe_clauses(clauses: Sequence[PrecomputedClause]) -> list[str]:
-    """Tell each clause's condition column and values, for the log (R-A19)."""
+    """Format each clause's condition column and values, for the log (R-A19)."""
     return [f"{clause_type(c.clause)} {c.condition_column or 'always'}: {', '.join(c.clause.values)}" for c in clauses]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstScan:
-    """What the first scan reads: candidates that may hold matches, and how the source is joined with their rows.
+    """The input of the first scan: candidates that may hold matches, and how the source is joined with their rows.
 
     The touched files may be known before it (R-410).
     """
@@ -35,7 +35,7 @@ class FirstScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchedFiles:
-    """What the first scan found.
+    """The result of the first scan.
 
     Attributes:
         files: the touched files (R-410).
@@ -126,7 +126,7 @@ def _matches_per_file(run: MergeRun, scan: FirstScan) -> DataFrame:
 def touched_files(rows: list[Row], scan: FirstScan, *, num_source_rows: int | None) -> TouchedFiles:
     """Map the rows of ``scan_for_matches`` back to the table's files (R-A03).
 
-    One of the rows holds |S| unless it was known before.
+    One row holds |S| unless it was known before.
     """
     files = [row for row in rows if row[FILE_NAME] is not None]
     if num_source_rows is None:

@@ -42,8 +42,8 @@ class Joins:
     Attributes:
         condition: ON.
         arrangements: optimisations, in the order in which they are applied.
-        one_task_writes: tells by the files that are read and by |S|, if it is known, whether one task writes what
-            becomes of them. Without it Spark decides.
+        one_task_writes: decides, by the files that are read and by |S|, if it is known, whether one task writes
+            their rows. Without it Spark decides.
     """
 
     condition: ResolvedExpression
@@ -66,5 +66,5 @@ class Joins:
         return join.source.join(join.target, F.expr(self.condition.sql), join_type)
 
     def writes_in_one_task(self, files: Sequence[DataFile], *, num_source_rows: int | None) -> bool:
-        """Return whether one task writes what becomes of the source and the rows of the files."""
+        """Return whether one task writes the result of the source and the rows of the files."""
         return self.one_task_writes is not None and self.one_task_writes(files, num_source_rows)

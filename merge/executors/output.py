@@ -136,7 +136,7 @@ def output_value(merge: ResolvedMerge, actions: Sequence[ClauseActions], index: 
 
 
 def kept_row_ids() -> tuple[str, str]:
-    """Write what a row keeps: its id, and if it is copied its commit version (R-705); rows to insert have neither."""
+    """Write the id of a row, and if it is copied its commit version (R-705); rows to insert have neither."""
     return (
         f"{ROW_ID} AS {KEPT_ROW_ID}",
         f"CASE WHEN {CLAUSE} = {COPIED} THEN {COMMIT_VERSION} END AS {KEPT_COMMIT_VERSION}",
@@ -152,5 +152,5 @@ def named_output_columns(values: Iterable[str], string_partitions: frozenset[int
 
 
 def stored_value(value: str, *, is_string_partition: bool) -> str:
-    """Write what is stored for a value: the empty string is NULL in a string partition column (R-744)."""
+    """Write the stored form of a value: the empty string is NULL in a string partition column (R-744)."""
     return f"nullif({value}, '')" if is_string_partition else value

@@ -54,11 +54,11 @@ class MergeSource:
     Attributes:
         frame: the relation.
         is_delta: it reads a fixed list of files of Delta tables, so that scans of it agree (R-450).
-        num_rows: |S| if the log of the table tells it.
+        num_rows: |S| if the log of the table has it.
         nullability: the columns, if the frame does not know which fields inside them are NOT NULL.
         reads: the snapshots of Delta tables that the source, or a subquery of the statement, is known to read.
-        named: relations of the session that queries in the statement name. They may read Delta tables too; Spark tells
-            what a relation reads, but not what subqueries inside its expressions read.
+        named: relations of the session that queries in the statement name. They may read Delta tables too; Spark lists
+            the tables that a relation reads, but not those that subqueries in its expressions read.
     """
 
     frame: DataFrame

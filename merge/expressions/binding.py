@@ -72,7 +72,7 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Resol
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Chain:
-    """A dotted name in a tree: its identifiers from left to right and the topmost node that spells them."""
+    """A dotted name in a tree: its identifiers from left to right and the topmost node of that name."""
 
     identifiers: tuple[exp.Expr, ...]
     top: exp.Expr

@@ -1,8 +1,8 @@
 """The outer boundary: whatever is raised inside a merge leaves it as a ``MergeError`` that has the cause attached.
 
-Most errors are translated where they come from: those of the log in ``table/log/log_errors``, those of a disk or a
-store in ``table/storage/object_store``, those of Spark in ``expressions/spark_errors``. What still arrives here comes
-from somewhere else in Spark or Python, or is a defect of this package.
+Most errors are translated where they are raised: errors of the log in ``table/log/log_errors``, errors of a disk or a
+store in ``table/storage/object_store``, errors of Spark in ``expressions/spark_errors``. Errors that still arrive here
+come from somewhere else in Spark or Python, or are defects of this package.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def merge_errors(where: str) -> Iterator[None]:
         raise
     except SPARK_ERRORS as error:
         raise from_spark(error) from error
-    except ConnectionError as error:  # nobody listens where the JVM was
+    except ConnectionError as error:  # no process listens on the JVM's port
         raise SparkFailedError("SPARK_FAILED", brief(error)) from error
     except OSError as error:
         raise StoreError(brief(error), where=where) from error

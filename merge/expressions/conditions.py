@@ -83,13 +83,13 @@ def check_rewritten(tree: exp.Expr, scope: Scope, *, where: str, text: str) -> N
 
 
 def _is_counted(star: exp.Star) -> bool:
-    """Return whether a star is the one of ``count(*)``, which stands for no columns."""
+    """Return whether a star is the argument of ``count(*)``, which names no columns."""
     call = star.parent
     return isinstance(call, exp.Anonymous) and function_name(call) == "count"
 
 
 def check_condition(condition: ResolvedExpression, *, operation: str) -> None:
-    """Refuse what a condition may not contain, in the order of R-130 to R-133.
+    """Refuse expressions that a condition may not contain, in the order of R-130 to R-133.
 
     The operation is ``search condition`` for ON, else ``UPDATE condition`` and so on.
     """

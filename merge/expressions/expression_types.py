@@ -32,7 +32,7 @@ class ExpressionTypes(Protocol):
         """Return the type of each expression.
 
         Raises:
-            AnalysisError: an expression is wrong; the class is that of the engine.
+            AnalysisError: an expression is wrong; the class is Spark's.
         """
 
 

@@ -152,7 +152,7 @@ class ArrayCall:
 
     @property
     def elements(self) -> tuple[bool, ...]:
-        """Tell of each operand whether it is an element and not an array."""
+        """Return for each operand whether it is an element and not an array."""
         return tuple(self.name == "array_remove" and index == 1 for index in range(len(self.operands)))
 
 

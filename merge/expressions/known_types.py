@@ -25,7 +25,8 @@ _NESTED = (t.ArrayType, t.MapType, t.StructType)
 _UNORDERED = (*_NESTED, t.NullType, t.VariantType)
 _MOST_DIGITS = 38
 _NUMBER = re.compile(r"\d{1,38}|\d{1,19}[.]\d{1,19}")
-# What a number may be cast to, and what NULL may be besides. STRING is missing because sqlglot reads VARCHAR as STRING.
+# The types to which a number may be cast, and further ones for NULL. STRING is missing because sqlglot reads VARCHAR
+# as STRING.
 _NUMERIC_CASTS: dict[str, t.DataType] = {
     "TINYINT": t.ByteType(),
     "SMALLINT": t.ShortType(),
@@ -169,7 +170,7 @@ def _widest_integer(kinds: Sequence[t.DataType | None]) -> t.DataType | None:
 
 
 def _common(kinds: Sequence[t.DataType | None]) -> t.DataType | None:
-    """Return the type of a value that is one of several; an untyped NULL has any type."""
+    """Return the common type of several values; an untyped NULL has any type."""
     typed = [kind for kind in kinds if not isinstance(kind, t.NullType)]
     if not typed or isinstance(typed[0], _NESTED):  # whose fields may differ in NOT NULL
         return None

@@ -39,7 +39,7 @@ class ResolvedExpression:
         tree: the same as a sqlglot tree; columns are unqualified positional names, subqueries are untouched.
         target_columns: positions of the target columns referred to.
         source_columns: positions of the source columns referred to.
-        text: what the user wrote, for history, logs and errors.
+        text: as the user wrote it, for history, logs and errors.
         reference: the type of a plain column or field of a column, None for any other expression.
     """
 

@@ -69,7 +69,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """What a dotted name means.
+    """The meaning of a dotted name.
 
     So many parts of it as are consumed, qualifier included, name the column; the rest are fields in it.
     """

@@ -40,7 +40,7 @@ _JAVA_CLASS = re.compile(r"(?:[\w.$]+:)?")
 _NUMERIC_OVERFLOWS = ("CAST_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE", "NUMERIC_OUT_OF_SUPPORTED_RANGE")
 _FROM_TO = re.compile(r'of (?:the )?type "?(?P<from>[^"]+?)"? cannot be cast to "?(?P<to>[A-Z]+(?:\([0-9, ]+\))?)')
 _DECIMAL = re.compile(r"cannot be represented as (?P<to>Decimal\(\d+, ?\d+\))", re.IGNORECASE)
-# A text of more digits than any decimal has; Spark does not say which decimal it was to become.
+# A text of more digits than any decimal has; Spark's message lacks the type that it was cast to.
 _TOO_MANY_DIGITS = re.compile(r"cannot be interpreted as a numeric since it has more than \d+ digits")
 _ANY_DECIMAL = "DECIMAL"
 _OVERFLOWING_UP_CAST = ("DECIMAL(19,0)", "BIGINT")  # no other cast that Spark calls an up-cast can overflow
@@ -50,7 +50,7 @@ def from_spark(error: PySparkException | Py4JError | MergeError) -> MergeError:
     """Turn an exception of Spark into ours, under Spark's own error condition.
 
     The condition of an exception that is wrapped in another one is taken from its text. Overflow of a cast becomes
-    ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252); ``explain`` finds out which cast it was. What comes from a lost
+    ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252); ``explain`` finds the cast. An error of a lost
     executor or connection, from a defect of Spark or from Python code that ran in it is a ``SparkFailedError``.
     """
     if isinstance(error, MergeError):
@@ -71,14 +71,14 @@ def from_spark(error: PySparkException | Py4JError | MergeError) -> MergeError:
 
 
 def spark_message(error: PySparkException | Py4JError, condition: str | None) -> str:
-    """Give what Spark says, without its condition and without stack traces, and not at any length."""
+    """Return Spark's message, shortened, without its condition and stack traces."""
     text = without_traces(spark_text(error))
     before, found, message = text.partition(f"[{condition}]")
     return cut(message.strip() if found and _JAVA_CLASS.fullmatch(before.strip()) else text) or type(error).__name__
 
 
 def spark_text(error: PySparkException | Py4JError) -> str:
-    """Give all that an exception of Spark says.
+    """Return the whole message of an exception of Spark.
 
     PySpark has no exception of its own for a ``SparkException``, such as a job's. It leaves Py4J's, which asks the JVM.
     """

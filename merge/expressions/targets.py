@@ -46,7 +46,7 @@ class AssignedPath:
 
 
 def find_target(parts: tuple[str, ...], scope: Scope, *, where: str, source: Scope | None = None) -> AssignedPath:
-    """Resolve a left-hand side among the target's columns, and if that fails among those of the source.
+    """Resolve a left-hand side among the target's columns, and if that fails among the source's columns.
 
     ``where`` is ``UPDATE clause`` or ``INSERT clause``. ``source`` is None unless the merge may take new columns and
     fields from it (R-231, R-232).
@@ -81,7 +81,7 @@ def check_update_paths(
 ) -> None:
     """Check that the paths of one UPDATE exist, lead through structs and do not overlap, field by field of a schema.
 
-    At a depth, the schema is that of a struct into which all of the paths lead.
+    Below the top, the schema is the schema of a struct into which all of the paths lead.
 
     Raises:
         AnalysisError: ``DELTA_MISSING_SET_COLUMN`` (R-216), ``DELTA_CONFLICT_SET_COLUMN`` (R-210),

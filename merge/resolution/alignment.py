@@ -129,7 +129,7 @@ class Alignment:
         given, call = self.types[sql], array_call(sql)
         if call is None or not _are_arrays_of_structs(given, kind) or same_type(given, kind):
             return assign(sql, given, kind, casting, repeatable=repeatable, preserved=preserved)
-        assert isinstance(kind, ArrayType)  # noqa: S101 - said by _are_arrays_of_structs
+        assert isinstance(kind, ArrayType)  # noqa: S101 - checked by _are_arrays_of_structs
         operands = [
             self._cast(operand, kind.elementType if is_element else kind, casting, repeatable=False)
             for operand, is_element in zip(call.operands, call.elements, strict=True)

@@ -30,8 +30,8 @@ _ACTIONS: Final = {
 class DeltaMergeInto:
     """A MERGE over two relations, names not yet resolved. Make one with ``apply``.
 
-    Its clauses are those of matched rows first, then not matched, then not matched by source: the order in which they
-    are resolved (R-113). Those of one kind are in statement order (R-102).
+    Its clauses are MATCHED first, then NOT MATCHED, then NOT MATCHED BY SOURCE, which is the order in which they
+    are resolved (R-113). Clauses of one kind are in statement order (R-102).
     """
 
     target: Relation
@@ -50,7 +50,7 @@ class DeltaMergeInto:
         when_clauses: Sequence[Clause],
         with_schema_evolution: bool,
     ) -> DeltaMergeInto:
-        """Sort the clauses by kind and check what the grammar of SQL ensures and a builder does not.
+        """Sort the clauses by kind, and check the rules that SQL's grammar ensures and a builder does not.
 
         Raises:
             AnalysisError: see ``check_clauses``, or ``DELTA_UNEXPECTED_ACTION_EXPRESSION`` (R-111).

@@ -58,7 +58,7 @@ def preprocess_table_merge(
     try:
         known = _types(replace(merge, clauses=tuple(sound)), implicit, types, target_schema, source_schema)
     except AnalysisError as error:
-        if error.error_class == _CORRELATED:  # another fault of a value that Spark says later
+        if error.error_class == _CORRELATED:  # another fault of a value that Spark reports later
             for clause in in_order:
                 check_assignments(clause, merge.final_schema, implicit, conf)
         raise
@@ -102,7 +102,7 @@ def _without_faults(clause: BoundClause) -> BoundClause:
 
 
 def _fault(assignment: BoundAssignment) -> AnalysisError | None:
-    """Return what is wrong with a value itself: Spark says it only when all clauses are aligned (R-113).
+    """Return the fault of a value itself, which Spark reports only when all clauses are aligned (R-113).
 
     Raises:
         AnalysisError: for a generator, which is met at once.

@@ -31,7 +31,7 @@ _VISIBLE = {ClauseKind.NOT_MATCHED: Side.SOURCE, ClauseKind.NOT_MATCHED_BY_SOURC
 
 
 class TargetOnlyFields(Enum):
-    """What becomes of struct fields that only the target has if a struct is assigned with evolution (R-112)."""
+    """The treatment of struct fields that only the target has if a struct is assigned with evolution (R-112)."""
 
     NULLIFY = "nullify"
     PRESERVE = "preserve"
@@ -204,7 +204,7 @@ def _leaves(assignment: BoundAssignment) -> Iterator[BoundAssignment]:
 def _final_schema(
     merge: DeltaMergeInto, clauses: Sequence[BoundClause], *, case_sensitive: bool, widening: AutomaticWidening
 ) -> StructType:
-    """Add what the clauses that may do so assign from the source (R-230, R-233)."""
+    """Add the source columns that clauses with evolution assign (R-230, R-233)."""
     target = merge.target.schema
     if not merge.with_schema_evolution:
         return target

@@ -39,14 +39,14 @@ def resolve(
     """Resolve every name, type and value of a statement.
 
     Args:
-        statement: what the user wrote.
+        statement: as the user wrote it.
         target_schema: the table's columns, with their metadata: defaults and generation expressions are read from it.
         source_schema: the source's columns.
         repeated: names of source columns that its query lists several times (R-118).
         conf: the session's settings.
-        types: says which types expressions have.
+        types: returns the types of expressions.
         clock: the time of the statement (R-136); now, if left out.
-        widens: evolution may widen the types of columns, because the table's property says so (R-237).
+        widens: evolution may widen the types of columns, because the table's property allows it (R-237).
 
     Raises:
         AnalysisError: the statement is wrong for these tables; see part 1 and 2 of the specification.

@@ -32,7 +32,7 @@ def filter_schema(
     Args:
         source: the source's schema, or the fields of a struct in it, whose path is ``prefix``.
         assigned: the left-hand paths of all explicit assignments in matched and not matched clauses.
-        star: one of these clauses has a star.
+        star: whether such a clause has a star.
         case_sensitive: the session's rule for comparing paths.
         prefix: empty for the schema.
     """

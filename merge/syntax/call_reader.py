@@ -14,7 +14,7 @@ from mergecheck.merge.syntax.types_reader import TypeReader
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Calls with words between their arguments: the word that tells, and all words in their order.
+# Calls with keywords between their arguments: the keyword that identifies the form, and all keywords in their order.
 _WORDED: Final = {
     "EXTRACT": ("FROM",),
     "OVERLAY": ("PLACING", "FROM", "FOR"),
@@ -171,7 +171,7 @@ class CallReader(TypeReader):
         return exp.Window(partition_by=self._window())
 
     def _window(self) -> list[exp.Expr]:
-        """Read what is between the brackets of a window, and the one that closes them."""
+        """Read the tokens between the brackets of a window, and the closing bracket."""
         found: list[exp.Expr] = []
         if self.accept_any("PARTITION", "DISTRIBUTE", "CLUSTER"):
             self.expect("BY")

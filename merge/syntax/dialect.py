@@ -54,7 +54,7 @@ def tokenize(sql: str) -> tuple[Token, ...]:
 
 
 def without_final_comment(text: str) -> str:
-    """Cut off a comment after the last token, which would hide what is appended to the expression."""
+    """Cut off a comment after the last token, which would hide text that is appended to the expression."""
     return text[: tokenize(text)[-1].end + 1]
 
 

@@ -58,7 +58,7 @@ class ExpressionReader(OperandReader):
 
         Raises:
             AnalysisError: ``PARSE_SYNTAX_ERROR``; there is none.
-            UnsupportedStatementError: for what this reader does not know, and for trees that are too deep.
+            UnsupportedStatementError: the expression is unknown to this reader, or nested too deeply.
         """
         tree = self.expression()
         level: list[exp.Expr] = [tree]
@@ -220,7 +220,7 @@ def parse_expression(text: str) -> exp.Expr:
 
     Raises:
         AnalysisError: ``PARSE_SYNTAX_ERROR`` if the text is not exactly one expression.
-        UnsupportedStatementError: for what the reader does not know, and for what is nested too deeply.
+        UnsupportedStatementError: the expression is unknown to the reader, or nested too deeply.
     """
     reader = ExpressionReader(text)
     tree = reader.whole()

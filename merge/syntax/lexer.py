@@ -11,7 +11,7 @@ from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 
 
 class Kind(Enum):
-    """What a token is; the values name the groups of the pattern that finds them."""
+    """The kind of a token; the values name the groups of the pattern that finds them."""
 
     WORD = "word"
     QUOTED = "quoted"
@@ -42,7 +42,7 @@ class Lexeme:
 
     @property
     def name(self) -> str:
-        """What it names, without backticks."""
+        """The name, without backticks."""
         return self.text[1:-1].replace("``", "`") if self.kind is Kind.QUOTED else self.text
 
 
@@ -83,7 +83,7 @@ def lexemes(sql: str) -> tuple[Lexeme, ...]:
     """Split a text into tokens, leaving out blanks and comments.
 
     Raises:
-        AnalysisError: for what is no token of Spark's.
+        AnalysisError: the text has a part that is no token of Spark's.
         UnsupportedStatementError: for strings between dollar signs.
     """
     found: list[Lexeme] = []

@@ -283,7 +283,7 @@ def _number(token: Lexeme) -> exp.Expr:
 
 
 def _column(names: Sequence[exp.Expr]) -> exp.Expr:
-    """Build a column; what is beyond its four parts are members."""
+    """Build a column; parts after the fourth are members."""
     parts = names[:_MOST_PARTS]
     keys = ("this", "table", "db", "catalog")
     column = exp.Column(**dict(zip(keys, reversed(parts), strict=False)))

@@ -1,6 +1,6 @@
-"""The alias of a source DataFrame, which no public interface of Spark tells.
+"""The alias of a source DataFrame, which no public interface of Spark returns.
 
-Spark tells whether ``name.*`` means all of a DataFrame's columns, so the qualifiers that the statement uses are tried.
+Spark resolves ``name.*`` to all columns of a DataFrame, so the qualifiers that the statement uses are tried.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def find_source_alias(statement: MergeStatement, source: DataFrame) -> str | None:
-    """Find the qualifier among those of a statement that names the whole source.
+    """Find the qualifier of a statement that names the whole source.
 
     Returns:
         None if no qualifier does: then source columns can only be used unqualified.

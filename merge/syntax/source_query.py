@@ -72,7 +72,7 @@ def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> 
     except RecursionError as error:
         raise UnsupportedStatementError("a query nested this deeply", hint="Make it a view.") from error
     if tree is None:
-        return SourceQuery(text=query, is_read=False)  # Spark decides what is wrong with it, if anything is
+        return SourceQuery(text=query, is_read=False)  # Spark decides whether it is wrong
     _refuse_hidden(tree)
     views: dict[str, str] = {}
     edits: list[tuple[int, int, str]] = []
@@ -121,7 +121,8 @@ def _refuse_hidden(tree: exp.Expr) -> None:
 def repeated_columns(source: DataFrame, *, case_sensitive: bool) -> frozenset[str]:
     """Name the columns that a query lists several times, as in ``SELECT *, v FROM source``.
 
-    They are one column to Spark, whose name is not ambiguous; only Spark can tell them from two columns of one name.
+    They are one column to Spark, whose name is not ambiguous. Only Spark can separate them from two columns of one
+    name.
 
     Returns:
         Their names as names are compared (R-120).

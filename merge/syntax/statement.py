@@ -22,7 +22,7 @@ class ClauseKind(Enum):
 
 
 class ActionType(Enum):
-    """What a clause does; the value is the ``actionType`` of the history (R-112)."""
+    """The action of a clause; the value is the ``actionType`` of the history (R-112)."""
 
     UPDATE = "update"
     DELETE = "delete"

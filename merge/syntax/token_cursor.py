@@ -70,13 +70,13 @@ class TokenCursor:
         return token is not None and token.kind in _NAMES
 
     def accept(self, *keys: str) -> bool:
-        """Skip these words and symbols if they come next, and tell whether they do."""
+        """Skip these words and symbols if they come next, and return whether they do."""
         found = all(self.key(distance) == key for distance, key in enumerate(keys))
         self.at += len(keys) if found else 0
         return found
 
     def accept_any(self, *keys: str) -> str:
-        """Skip one of these words or symbols if it comes next, and give it; empty if none does."""
+        """Skip and return the next token if it is among these words or symbols; otherwise return an empty text."""
         found = self.key() if self.key() in keys else ""
         self.at += bool(found)
         return found
@@ -171,7 +171,7 @@ class TokenCursor:
         return after.key not in _INFIX and (word in {"SELECT", "VALUES"} or after.kind in _NAMES)
 
     def may_start_query(self) -> bool:
-        """Tell whether a query may begin behind the bracket here, behind more of them or before an operator's name."""
+        """Return whether a query may begin after one or several brackets here, or before an operator's name."""
         distance = 1
         while self.key(distance) == "(":
             distance += 1
@@ -182,7 +182,7 @@ class TokenCursor:
         return self._sql[self.tokens[first].start : self.tokens[self.at - 1].end]
 
     def wrong(self, what: str) -> AnalysisError:
-        """Build the error that says what is expected, what was found, and where."""
+        """Build the error with the expected token, the found one, and its place."""
         token = self.ahead()
         if token is None:
             return syntax_error(f"{what} The statement ends too early.", self._sql)
@@ -192,7 +192,7 @@ class TokenCursor:
 
 
 def too_deep() -> UnsupportedStatementError:
-    """Build the error for what is nested too deeply."""
+    """Build the error for an expression that is nested too deeply."""
     return UnsupportedStatementError(
         f"an expression of more than {MAX_DEPTH} levels of brackets or operators",
         hint="Compute parts of it in the source query.",

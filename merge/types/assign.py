@@ -19,7 +19,7 @@ _NESTED = (StructType, ArrayType, MapType)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """A value of its column's type; not certain if only Spark can tell whether the cast exists."""
+    """A value of its column's type; not certain if only Spark can decide whether the cast exists."""
 
     sql: str
     certain: bool = True
@@ -35,7 +35,7 @@ class TypedSql:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Casting:
-    """How a value becomes one of another type.
+    """How a value is converted to another type.
 
     Attributes:
         conf: gives the store assignment policy (R-251).
@@ -49,7 +49,7 @@ class Casting:
 
 
 def widen(old: TypedSql, final: DataType, *, keep_null_structs: bool) -> str:
-    """Convert a value of the table to the final schema: new fields are NULL, NULL structs as R-244 says (R-241)."""
+    """Convert a value of the table to the final schema: new fields are NULL, NULL structs follow R-244 (R-241)."""
     casting = Casting(conf=MergeConf(), fields=FieldRule.BY_NAME_WITH_NULLS, keep_null_structs=keep_null_structs)
     return _convert(old.sql, old.type, final, casting)
 
@@ -138,7 +138,7 @@ def _struct(
     rebuilt = f"named_struct({', '.join(parts)})"
     if not casting.keep_null_structs:
         return rebuilt
-    # R-244: with fields to preserve, a NULL source only makes NULL of what was NULL before.
+    # R-244: with fields to preserve, a NULL source gives NULL only where the struct was NULL before.
     is_null = f"{sql} IS NULL" if old is None else f"{sql} IS NULL AND {old.sql} IS NULL"
     return f"IF({is_null}, NULL, {rebuilt})"
 

@@ -24,7 +24,7 @@ _PLAIN_SCALE: Final = 6  # Java writes smaller numbers with an exponent
 def cast_leaf(sql: str, source: t.DataType, target: t.DataType, conf: MergeConf) -> str:
     """Cast an atomic value to the atomic type of its column.
 
-    The result contains ``sql`` several times if the session's CAST is not that of the policy; bind it to a name first.
+    The result contains ``sql`` several times if the session's CAST differs from the policy's; bind it to a name first.
 
     Raises:
         AnalysisError: ``CANNOT_UP_CAST_DATATYPE`` under STRICT; ``DATATYPE_MISMATCH`` for casts that a policy lacks.
@@ -46,10 +46,10 @@ def cast_leaf(sql: str, source: t.DataType, target: t.DataType, conf: MergeConf)
 
 
 def cast_unlike(sql: str, source: t.DataType, target: t.DataType, conf: MergeConf) -> str:
-    """Cast between a struct, array or map and a type of another kind; Spark says whether that exists.
+    """Cast between a struct, array or map and a type of another kind; Spark decides whether it exists.
 
     Raises:
-        AnalysisError: ``CANNOT_UP_CAST_DATATYPE`` under STRICT, which has no such cast but that of NULL.
+        AnalysisError: ``CANNOT_UP_CAST_DATATYPE`` under STRICT, which has no such cast except for NULL.
     """
     if conf.store_assignment_policy is StoreAssignmentPolicy.STRICT and not conf.casting_follows_ansi_flag:
         _require_up_cast(source, target)
@@ -57,7 +57,7 @@ def cast_unlike(sql: str, source: t.DataType, target: t.DataType, conf: MergeCon
 
 
 def casts_plainly(conf: MergeConf) -> bool:
-    """Tell whether the session's own CAST is that of the policy, so that it may cast whole structs, arrays and maps."""
+    """Return whether the session's own CAST is the policy's, so that it may cast whole structs, arrays and maps."""
     if conf.casting_follows_ansi_flag:
         return True
     match conf.store_assignment_policy:
@@ -149,7 +149,7 @@ def _ansi(sql: str, source: t.DataType, target: t.DataType) -> str:
 
 
 def _is_for_non_ansi_only(source: t.DataType, target: t.DataType) -> bool:
-    """Tell the casts that ANSI mode lacks and TRY_CAST would refuse without Spark's hint at the setting."""
+    """Return whether ANSI mode lacks a cast that TRY_CAST would refuse without Spark's hint at the setting."""
     if isinstance(target, t.BooleanType):
         return isinstance(source, t.DateType | t.TimestampType)
     if isinstance(target, t.BinaryType):
@@ -167,7 +167,7 @@ def _plain_decimal(sql: str) -> str:
 
 
 def _ansi_condition(sql: str, source: t.DataType, target: t.DataType) -> str:
-    """Say what is wrong with a value that cannot be cast: text that is a number is too large for a decimal."""
+    """Describe the fault of a value that cannot be cast: text that is a number is too large for a decimal."""
     if isinstance(target, t.TimestampType) and isinstance(source, t.FloatType | t.DoubleType):
         return f"CASE WHEN {_is_finite(sql)} THEN '[CAST_OVERFLOW]' ELSE '[CAST_INVALID_INPUT]' END"
     if not isinstance(source, t.StringType):

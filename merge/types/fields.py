@@ -1,4 +1,4 @@
-"""Types: what is inside them, the fields that a name such as ``a.b.c`` reaches, their text (R-120, R-212, R-214)."""
+"""Types: their members, the fields that a name such as ``a.b.c`` reaches, their text (R-120, R-212, R-214)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Part(NamedTuple):
     """A type inside another one, and the field of a struct that has it, if it is one.
 
-    The path leads from the outside to the inside; Spark calls what is no field ``element``, ``key`` or ``value``.
+    The path leads from the outside to the inside. Members that are no fields are called ``element``, ``key`` or
+    ``value``, as in Spark.
     """
 
     path: tuple[str, ...]
@@ -102,7 +103,7 @@ def _field_sql(field: StructField, *, not_null: bool) -> str:
 
 
 def same_type(left: DataType, right: DataType, *, ignore_case: bool = False) -> bool:
-    """Return whether two types are equal apart from nullability and comments; field names by case unless told."""
+    """Return whether two types are equal apart from nullability, comments and, if asked, the case of names."""
     if isinstance(left, StructType) and isinstance(right, StructType):
         return len(left.fields) == len(right.fields) and all(
             (a.name == b.name or (ignore_case and a.name.lower() == b.name.lower()))

@@ -1,4 +1,4 @@
-"""Identity columns: what their metadata say, and where the high-water mark moves (R-226)."""
+"""Identity columns: their metadata, and where the high-water mark moves (R-226)."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Identity:
         return self.start if self.mark is None else self.mark + self.step
 
     def moved_by(self, furthest: int) -> int | None:
-        """Say where the mark is after values were written, of which one is the furthest in the step's direction.
+        """Return the mark after values were written, given the furthest of them in the step's direction.
 
-        The furthest is rounded up to the sequence, because an explicit value need not be one of it. A value before the
-        start does not move the mark, unless the mark is before it as well.
+        The furthest is rounded up to the sequence, because an explicit value need not be a member of it. A value before
+        the start does not move the mark, unless the mark is before it as well.
         """
         was_wrong = self.mark is not None and self._is_beyond(self.start, self.mark)
         if self._is_beyond(self.start, furthest) and not was_wrong:
@@ -61,7 +61,7 @@ def identity_of(metadata: Mapping[str, Any] | None) -> Identity | None:
 
 
 def has_whole_identity(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the metadata say all that a sequence needs."""
+    """Return whether the metadata have all that a sequence needs."""
     return {_START, _STEP, _BY_DEFAULT} <= metadata.keys() and metadata[_STEP] != 0
 
 

@@ -14,7 +14,7 @@ INVARIANT: Final = "delta.invariants"
 
 
 def invariants(schema: StructType) -> Iterator[str]:
-    """List the invariants of the columns and of the fields of structs; those of NOT NULL ones do not count.
+    """List the invariants of the columns and of the fields of structs; invariants of NOT NULL columns do not count.
 
     Raises:
         ValueError: one cannot be read.

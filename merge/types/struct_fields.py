@@ -1,4 +1,4 @@
-"""Matching the fields of a struct value with those of its column (R-242, R-243)."""
+"""Matching the fields of a struct value with its column's fields (R-242, R-243)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type widening: which types may become which, and what the log's schema says of it (R-237, R-716)."""
+"""Type widening: which types may become which, and its record in the log's schema (R-237, R-716)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def changes(
 ) -> Iterator[tuple[tuple[str, ...], t.DataType, t.DataType]]:
     """List the atomic types that differ at one place of two types: path, type before, type after.
 
-    Fields are found by name; what only one of the types has is no change. Steps into arrays and maps are called
+    Fields are found by name; a field that only one type has is no change. Steps into arrays and maps are called
     ``element``, ``key`` and ``value``.
     """
     if isinstance(old, t.StructType) and isinstance(new, t.StructType):
@@ -66,7 +66,7 @@ def changes(
 
 
 def unknown_changes(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Name the changes in a field's metadata that the protocol does not allow: nobody knows how to read such files."""
+    """Name the changes in a field's metadata that the protocol does not allow: readers may fail on such files."""
     for entry in metadata.get(TYPE_CHANGES, ()):
         words = entry["fromType"], entry["toType"]
         old, new = map(_type_of_word, words)
@@ -80,14 +80,14 @@ def is_from_float(metadata: Mapping[str, Any]) -> bool:
 
 
 def was_decimal(field: t.StructField) -> bool:
-    """Tell whether a column, or a field of it, was a DECIMAL with fewer digits: old files may have smaller numbers."""
+    """Return whether a column or a field of it was a DECIMAL with fewer digits: old files may have smaller numbers."""
     changed = (field.metadata or {}).get(TYPE_CHANGES, ())
     inside = field.dataType.fields if isinstance(field.dataType, t.StructType) else []
     return any(_DECIMAL.fullmatch(entry["fromType"]) for entry in changed) or any(map(was_decimal, inside))
 
 
 def with_type_changes(schema: t.StructType, old: t.StructType) -> t.StructType:
-    """Record in the metadata of each column and field how its type differs from what it was before.
+    """Record the change of type in the metadata of each column and field.
 
     A change inside of an array or a map belongs to the field that has it; earlier entries stay.
 

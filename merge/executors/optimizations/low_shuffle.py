@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1_000_000_000
 """Limit of rows in the touched files: positions of changed rows go through the driver."""
-# What one task copies, since it leaves a file: small files would make every later scan slower.
+# The bytes that one task copies. Each task leaves a file, and small files make every later scan slower.
 LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
 
 

@@ -56,7 +56,7 @@ def _is_safe(node: exp.Expr, types: Mapping[str, t.DataType]) -> bool:
 
 
 def _compared(node: exp.Expr) -> tuple[exp.Expr, ...]:
-    """List what a comparison compares; nothing for any other expression."""
+    """List the operands of a comparison; nothing for any other expression."""
     if isinstance(node, _COMPARISONS):
         return node.left, node.right
     if isinstance(node, exp.Between):

@@ -73,7 +73,7 @@ def merge_in_single_scan(run: MergeRun) -> PathResult | None:
                 output, change_data=run.records_changes, in_one_task=True, function=write_touched_files
             )
         except (MergeError, *SPARK_ERRORS) as error:
-            _logger.debug("The single scan failed, so two scans tell what is wrong: %s", error)
+            _logger.debug("The single scan failed; two scans run to find the cause: %s", error)
             return None
     return None if written.reported(AMBIGUOUS) else _result(run, written, join_type)
 

@@ -2,7 +2,7 @@
 
 The source's keys are looked up once, in Spark's workers, in the files' key ranges. Files without a hit cannot hold a
 match, so neither the first scan nor the anti join of path A has to read them. Metrics and conflicts still speak of
-the candidates of R-420 and R-421: they say what the statement depends on, not what was read.
+the candidates of R-420 and R-421: they follow from the statement, not from the rows that were read.
 """
 
 from __future__ import annotations

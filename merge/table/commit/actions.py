@@ -1,4 +1,4 @@
-"""The actions of a merge's commit, as Delta's protocol spells them (R-701 to R-715)."""
+"""The actions of a merge's commit in the form of Delta's protocol (R-701 to R-715)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def now_millis() -> int:
 
 
 def add_action(file: WrittenFile, ids: FileIds | None = None) -> Action:
-    """Write the ``add`` of a new data file; ``dataChange`` is always true (R-702). The ids are those of its rows."""
+    """Write the ``add`` of a new data file; ``dataChange`` is always true (R-702). The ids belong to its rows."""
     action: dict[str, Any] = {
         "path": encoded(file.path),
         "partitionValues": dict(file.partition_values),

@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 MAX_COMMIT_ATTEMPTS = 1_000
 ONLY_MARKS = "delta.identity.schemaUpdate"
-"""The tag of a commit whose metadata say nothing new but marks of identity columns (R-226)."""
+"""The tag of a commit whose metadata change only marks of identity columns (R-226)."""
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCommit:
-    """Everything that one commit will say; metrics are None if history metrics are off (R-501).
+    """The content of one commit; metrics are None if history metrics are off (R-501).
 
     Attributes:
         user_metadata: the user's own text, None without one (R-714).
-        marked: files that stay, with another vector; they are among the removed ones of what was read, too.
+        marked: files that stay, with another vector; they are among the removed files, too.
     """
 
     merge: ResolvedMerge
@@ -140,8 +140,8 @@ def _marked_action(file: MarkedFile, known: KnownIds, fresh: FreshIds | None) ->
 def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_LOGS) -> int | None:
     """Commit a merge once, or not at all (R-730).
 
-    If another commit takes the version first, the merge is committed after it, unless that commit changes what this
-    merge has read. If there is nothing to say and ``skip_empty``, no version is made (R-731): the result is None.
+    If another commit takes the version first, the merge is committed after it, unless that commit changes files that
+    this merge has read. With ``skip_empty``, a commit without actions makes no version (R-731): the result is None.
 
     Raises:
         ExecutionError: the table is append-only and rows would be removed (R-743), rows get ids and a new file has no
@@ -182,7 +182,7 @@ def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_
 
 
 def _check_counted(pending: PendingCommit) -> None:
-    """Refuse files without statistics if their rows get ids: nobody could tell by the log how many were given."""
+    """Refuse files without statistics if their rows get ids: a reader of the log could not count the ids."""
     if pending.read.snapshot.gives_row_ids and any(file.stats is None for file in pending.written.data_files):
         raise ExecutionError(
             "DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS",

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSet:
-    """What a merge read and what it is about to remove.
+    """The files that a merge read and the ones that it removes.
 
-    Rows of a file that cannot satisfy the predicate, over target columns, were not read. The application is that of
+    Rows of a file that cannot satisfy the predicate, over target columns, were not read. The application is the one of
     this commit's ``txn`` action, if any.
     """
 
@@ -40,7 +40,7 @@ class ReadSet:
 
 
 def check_conflicts(read: ReadSet, version: int, winning: Iterable[Action]) -> None:
-    """Raise if a commit that came first changes what this merge has read; otherwise the merge may come after it.
+    """Raise if a commit that came first changes files that this merge has read; otherwise the merge may come after it.
 
     Raises:
         ConcurrentModificationError: the conflict by R-750, with the version of the commit that won.

@@ -77,7 +77,7 @@ def check_unpadded(snapshot: Snapshot, positions: Collection[int], *, case_sensi
 
     Args:
         snapshot: the table before the merge.
-        positions: those of the columns.
+        positions: the columns' positions.
         case_sensitive: the session's rule for names.
 
     Raises:

@@ -1,4 +1,4 @@
-"""In-commit timestamps: the time of a commit, greater than that of the commit before (R-707)."""
+"""In-commit timestamps: the time of a commit, later than the time of the commit before (R-707)."""
 
 from __future__ import annotations
 

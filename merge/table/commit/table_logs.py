@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CommitLog(Protocol):
-    """The commits of one table; ``LogStore`` says what each method does and raises."""
+    """The commits of one table; ``LogStore`` documents each method and its errors."""
 
     def is_there(self) -> bool:
         """Return whether the table still has a log."""

@@ -1,1 +1,1 @@
-"""What the log of a Delta table says: actions, protocol, features, statistics."""
+"""The content of a Delta table's log: actions, protocol, features, statistics."""

@@ -43,7 +43,7 @@ _IN_STATE: Final = frozenset({"add", "domainMetadata"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogState:
-    """What a log says at one version.
+    """The state of a log at one version.
 
     Attributes:
         adds: the ``add`` actions of the live files, by their paths as the log writes them.
@@ -105,7 +105,7 @@ def _replay(actions: Iterable[Action], live: dict[tuple[str, str], Action], doma
 
 
 def follow_domain(domains: dict[str, str], said: Action) -> None:
-    """Keep what a ``domainMetadata`` says, or forget a domain that it removes."""
+    """Store the configuration of a ``domainMetadata``, or drop a domain that it removes."""
     domains.pop(said["domain"], None)
     if not said.get("removed"):
         domains[said["domain"]] = said["configuration"]
@@ -120,7 +120,7 @@ def _key(said: Action) -> tuple[str, str]:
 
 
 def _newest_checkpoint(client: LocalStore | S3Store, version: int) -> tuple[int | None, list[str]]:
-    """Find the newest complete checkpoint up to a version, and its files; one of several if it is there twice."""
+    """Find the newest complete checkpoint up to a version, and its files; any of several for one version."""
     found: dict[int, dict[str, list[str]]] = {}
     for batch in obstore.list(client, _LOG):
         for meta in batch:

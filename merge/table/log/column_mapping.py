@@ -27,7 +27,7 @@ _READER_VERSION, _WRITER_VERSIONS = 2, (5, 6)
 
 
 class MappingMode(Enum):
-    """How a table's columns are found in its files; the value is that of the property."""
+    """How a table's columns are found in its files; the value is the property's."""
 
     NONE = "none"
     NAME = "name"
@@ -35,7 +35,7 @@ class MappingMode(Enum):
 
 
 def mapping_mode(properties: Mapping[str, str], protocol: Protocol) -> MappingMode:
-    """Read the mode; a table whose protocol lacks the feature has none, whatever its property says.
+    """Read the mode; a table whose protocol lacks the feature has none, whatever its property is.
 
     Raises:
         ValueError: the property has another value.
@@ -98,7 +98,7 @@ def logical_statistics(tree: Mapping[str, Any], schema: t.StructType, stored: t.
 
 
 def stored_path(path: tuple[str, ...], schema: t.StructType, stored: t.StructType) -> tuple[str, ...]:
-    """Name a column or a field of structs, whatever the case, as files do; what is not there keeps its name."""
+    """Return the name of a column or a struct's field in files, whatever the case; an unknown one keeps its name."""
     if not path:
         return path
     for field, by_file in zip(schema.fields, stored.fields, strict=True):

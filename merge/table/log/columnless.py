@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class ColumnlessTable:
-    """What the log of a table without columns says at its latest version."""
+    """The log of a table without columns at its latest version."""
 
     version: int = -1
     metadata: dict[str, Any] = field(default_factory=dict)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 INLINE, RELATIVE, ABSOLUTE = "i", "u", "p"
 _MAGIC: Final = 1681511377
 _FILE_VERSION: Final = b"\x01"
-_UUID_LENGTH: Final = 20  # characters of an encoded UUID; what comes before is a directory
+_UUID_LENGTH: Final = 20  # characters of an encoded UUID; a directory may precede it
 # The digits of Z85, which the log has, and of Python's base 85: the encodings differ in nothing else.
 _Z85: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
@@ -34,7 +34,7 @@ _B85: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionVector:
-    """Where the vector of a file is, as the log says it.
+    """The location of a file's vector, as the log has it.
 
     Attributes:
         storage: ``i`` for inline, ``u`` for a file in the table's directory, ``p`` for an absolute path.
@@ -52,7 +52,7 @@ class DeletionVector:
 
     @classmethod
     def of_action(cls, said: Mapping[str, Any]) -> DeletionVector:
-        """Read what an ``add`` or ``remove`` says."""
+        """Read the vector of an ``add`` or ``remove``."""
         return cls(
             storage=said["storageType"],
             path_or_inline=said["pathOrInlineDv"],
@@ -124,7 +124,7 @@ def deleted_rows(vector: DeletionVector, *, of: str, location: str, access: Stor
     """Read the positions of the deleted rows of a file.
 
     Args:
-        vector: that of the file.
+        vector: the file's.
         of: the location of the file, for messages.
         location: the table.
         access: how its store is reached.
@@ -173,7 +173,7 @@ def paths_of_vectors(actions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def vectors_file(vectors: Sequence[BitMap64], number: uuid.UUID) -> tuple[bytes, tuple[DeletionVector, ...]]:
-    """Write vectors into one file, and say where each is."""
+    """Write vectors into one file, and return the location of each."""
     content, found = bytearray(_FILE_VERSION), []
     for rows in vectors:
         data = to_bytes(rows)

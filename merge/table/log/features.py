@@ -32,7 +32,7 @@ ENABLING_PROPERTIES: Mapping[str, str] = {
     "delta.enableIcebergCompatV2": "icebergCompatV2",
     "delta.enableIcebergCompatV3": "icebergCompatV3",
 }
-# Table property -> the only values under which a merge does what the property asks for.
+# Table property -> the only values under which a merge obeys the property.
 _ONLY_VALUES: Mapping[str, frozenset[str]] = {
     "delta.isolationLevel": frozenset({"serializable", "writeserializable"}),  # a merge is serializable, which is more
     "delta.universalFormat.enabledFormats": frozenset({""}),
@@ -90,7 +90,7 @@ def check_features(
 
 
 def features_of_schema(schema: t.StructType) -> Iterator[str]:
-    """Name what the columns of a table need that this package does not have."""
+    """Name the needs of a table's columns that this package does not support."""
     for part in parts_of(schema):
         if isinstance(part.type, t.NullType) and len(part.path) == 1:
             continue  # files leave a VOID column out; only a VOID field is refused

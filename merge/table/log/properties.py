@@ -31,7 +31,7 @@ _FLAGS: Final = (
     *ENABLING_PROPERTIES,
 )
 _ALL_COLUMNS: Final = -1
-# Spark's names of codecs -> those of Arrow
+# Spark's names of codecs -> Arrow's names
 _CODECS: Final = {
     **{name: name for name in ("brotli", "gzip", "snappy", "zstd", "lz4")},
     "lz4_raw": "lz4",
@@ -75,7 +75,7 @@ def flag(properties: Mapping[str, str], name: str) -> bool:
 
 
 def codec(properties: Mapping[str, str]) -> str:
-    """Read how new files are compressed, by Arrow's name; Databricks' tables say it.
+    """Return the compression of new files, by Arrow's name; tables of Databricks have this property.
 
     Raises:
         InvalidConfigurationError: there is no such codec here.
@@ -102,7 +102,7 @@ def indexed_columns(properties: Mapping[str, str]) -> IndexedColumns:
     """Read which leaf columns have statistics; a list of names goes before a number.
 
     Raises:
-        InvalidConfigurationError: the number is no whole number from -1 on, or the list is not one of names.
+        InvalidConfigurationError: the number is no whole number from -1 on, or the text is no list of names.
     """
     given = properties.get(INDEXED_COLUMNS)
     if given is not None:

@@ -18,7 +18,7 @@ VECTORS_FEATURE = "deletionVectors"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """What a reader and a writer of the table must know; versions below 3 and 7 name no features."""
+    """The features that a reader and a writer of the table need; versions below 3 and 7 name no features."""
 
     min_reader_version: int = 1
     min_writer_version: int = 2

@@ -31,7 +31,7 @@ _MICROS_PER_MILLI = 1000
 
 @dataclass(slots=True)
 class _Leaf:
-    """What is known of one leaf column so far; ``has_nan`` voids the bounds."""
+    """The statistics of one leaf column so far; ``has_nan`` voids the bounds."""
 
     path: tuple[str, ...]
     type: pa.DataType

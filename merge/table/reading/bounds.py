@@ -33,7 +33,7 @@ _MILLISECOND = dt.timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnBounds:
-    """What is certain about a column's values in one file.
+    """Bounds of a column's values in one file.
 
     Attributes:
         lower, upper: inclusive bounds of the values that are neither NULL nor NaN; None means unbounded.
@@ -49,7 +49,7 @@ class ColumnBounds:
 
 
 def column_bounds(file: DataFile, field: t.StructField, *, is_partition: bool) -> ColumnBounds:
-    """Return what is certain about a column in a file; without statistics nothing is.
+    """Return the bounds of a column in a file; without statistics there are none.
 
     The bounds of a CHAR column are left out: Spark compares it with spaces behind it (R-822).
     """
@@ -127,7 +127,7 @@ def _with_few_digits(bound: float | None, outer: Callable[[float, float], float]
 
 
 def _as_stored(value: float, data_type: t.DataType) -> float:
-    # A FLOAT travels as its shortest text; what the file holds is the nearest 32-bit number.
+    # The log has the shortest text of a FLOAT; the file has the nearest 32-bit number.
     if isinstance(data_type, t.FloatType) and math.isfinite(value):
         return float(struct.unpack("f", struct.pack("f", value))[0])
     return value

@@ -1,7 +1,7 @@
 """Which files may hold a row that satisfies a predicate over target columns (R-420, R-421, R-413).
 
 The predicate is evaluated over sets of truth values. The set of a node contains each value that the node has on some
-row of a file, as far as the bounds of the file tell; a node that is not understood has all three. So a file that is
+row of a file, as far as the bounds of the file show; a node that is not understood has all three. So a file that is
 skipped contains no row for which the predicate is TRUE.
 """
 
@@ -189,7 +189,7 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def compare_truths(bounds: ColumnBounds, value: Comparable, operator: str) -> Truths:
-    """Tell which truth values ``column operator value`` may take within the bounds; ``value`` is not NaN."""
+    """Return the truth values that ``column operator value`` may take within the bounds; ``value`` is not NaN."""
     found = {Truth.NULL} if bounds.may_be_null else set()
     if bounds.may_be_value:
         satisfying, violating = _PLACES[operator]

@@ -27,7 +27,7 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 def check_field_ids(snapshot: Snapshot, files: Iterable[DataFile]) -> None:
-    """Compare the names and ids of the columns in files with those of the table, at every depth of structs.
+    """Compare the names and ids of columns between files and table, at every depth of structs.
 
     Raises:
         UnsupportedTableError: a column of a file has an id of the table and another name, or no id.

@@ -1,4 +1,4 @@
-"""Files that are not as the log says: a damaged file must not count as a file of fewer rows."""
+"""Files that differ from the log: a damaged file must not count as a file of fewer rows."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class KeyRanges:
 def hit_positions(keys: Sequence[KeyRanges], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the positions of the files whose ranges contain a key of this partition, for every key column.
 
-    NULL and NaN equal no whole number. No other file contains a row whose keys all equal those of a row of this
+    NULL and NaN equal no whole number. No other file contains a row whose keys all equal the keys of a row of this
     partition. The batches have a BIGINT or DOUBLE column per key.
     """
     found: list[list[np.ndarray]] = [[] for _ in keys]

@@ -1,4 +1,4 @@
-"""Ids and commit versions of the rows of files (R-705): what a file holds, else by the file's own ids."""
+"""Ids and commit versions of the rows of files (R-705): as a file stores them, else by the file's own ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILE_COMMIT_VERSION: Final = "_file_commit_version_"
 
 
 def stored_ids(columns: TrackingColumns) -> tuple[str, str]:
-    """Name what a file holds; NULL for a row or a file without."""
+    """Name the stored value; NULL for a row or a file without."""
     return (
         f"{quote_name(columns.row_id)} AS {STORED_ROW_ID}",
         f"{quote_name(columns.commit_version)} AS {STORED_COMMIT_VERSION}",

@@ -36,7 +36,7 @@ _JOIN_KEY = "_partition_file_"
 _PATH, _ROW, _POSITION = "_scanned_path_", "_scanned_row_", "_position_"
 _METADATA, _OTHER_METADATA = "_metadata", "_file_metadata_"
 MAX_INLINE_FILES = 8
-"""Values of so many files are written into the query; those of more files are joined."""
+"""Values of so many files are written into the query; values of more files are joined."""
 _NO_IDENTITY = (f"CAST('' AS STRING) AS {FILE_NAME}", f"CAST(0 AS BIGINT) AS {ROW_INDEX}")
 _NO_IDS = (f"CAST(0 AS BIGINT) AS {ROW_ID}", f"CAST(0 AS BIGINT) AS {COMMIT_VERSION}")
 
@@ -76,7 +76,7 @@ def scan_files(
         padded: lengths of CHAR columns, by position: shorter texts get spaces (R-822).
 
     Raises:
-        ExecutionError: a file is not as the log says.
+        ExecutionError: a file differs from its entry in the log.
     """
     wanted = set(range(len(snapshot.schema.fields)) if positions is None else positions)
     partitions = [i for i in snapshot.partition_positions if i in wanted]
@@ -191,7 +191,7 @@ def _column(stored: t.StructField, field: t.StructField) -> str:
 
 
 def _declared(frame: DataFrame, snapshot: Snapshot, positions: Collection[int]) -> DataFrame:
-    """Say which columns were declared as CHAR: Spark compares them with spaces if it does not read them so (R-822)."""
+    """Mark CHAR columns: Spark pads them in comparisons if it does not read them so (R-822)."""
     for position in positions:
         metadata = snapshot.schema.fields[position].metadata
         if char_length(metadata) is not None:
@@ -209,7 +209,7 @@ def _padded(column: str, length: int | None) -> str:
 def _read_parquet(
     spark: SparkSession, fields: Sequence[t.StructField], files: Sequence[DataFile]
 ) -> tuple[DataFrame, str]:
-    """Read columns of files, and tell by which name the file's metadata can be referred to."""
+    """Read columns of files, and return the name of the file's metadata."""
     frame = (
         spark.read.options(**_READ_OPTIONS)
         .schema(t.StructType([_nullable(field) for field in fields]))
@@ -243,7 +243,7 @@ def _inline(values: Sequence[str], files: Sequence[DataFile]) -> str:
     by_value: dict[str, list[str]] = {}
     for file, literal in zip(files, values, strict=True):
         by_value.setdefault(literal, []).append(sql_string(file.location))
-    if len(by_value) == 1:  # every row is of one of these files
+    if len(by_value) == 1:  # each row is in such a file
         return next(iter(by_value))
     branches = (f"WHEN {_JOIN_KEY} IN ({', '.join(locations)}) THEN {value}" for value, locations in by_value.items())
     return f"CASE {' '.join(branches)} END"

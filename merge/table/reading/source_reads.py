@@ -1,4 +1,4 @@
-"""What the source of a merge reads of the target's table (R-750).
+"""The files of the target's table that the source of a merge reads (R-750).
 
 A source that reads its target must see the version that the merge starts from. If another commit came between, the
 merge would assign values that were computed from rows of the past.
@@ -41,11 +41,11 @@ def read_traceably(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
 def reads_table(frame: DataFrame, snapshot: Snapshot) -> bool:
     """Return whether a relation reads data files of a table, or was read from it while it had none.
 
-    The optimised plan of the relation names the files, but not those of subqueries inside expressions. Rows that were
+    The optimised plan of the relation names the files, but not the files of subqueries in expressions. Rows that were
     collected or checkpointed before count as read by the caller, not by the relation.
 
     Raises:
-        ConcurrentModificationError: it reads the table at another version than that of the snapshot.
+        ConcurrentModificationError: it reads the table at another version than the snapshot's.
     """
     table = table_identity(snapshot.location)
     read = {location for name in frame.inputFiles() if _is_inside(location := _identity(location_of(name)), table)}

@@ -46,7 +46,7 @@ class KnownIds:
     recommitted: Mapping[str, FileIds] = field(default_factory=dict)
 
     def after(self, actions: Iterable[Action]) -> KnownIds:
-        """Return what is known after another commit, which does not conflict."""
+        """Return the state after another commit, which does not conflict."""
         mark, found = self.high_water_mark, dict(self.recommitted)
         for action in actions:
             said = action.get("domainMetadata")

@@ -1,4 +1,4 @@
-"""What a table's log says of row tracking: whether rows have ids, and the greatest id that was ever given."""
+"""Row tracking in a table's log: whether rows have ids, and the greatest id that was ever given."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RowTracking:
 def read_row_tracking(
     properties: Mapping[str, str], domain: str | None, *, is_enabled: bool, is_suspended: bool, where: str
 ) -> RowTracking:
-    """Read what a log says of row tracking.
+    """Read the state of row tracking from a log.
 
     Args:
         properties: of the table.

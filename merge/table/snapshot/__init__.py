@@ -1,1 +1,1 @@
-"""A table at one version: what the Delta log says of it, read once and passed on."""
+"""A table at one version: its state in the Delta log, read once and passed on."""

@@ -46,12 +46,12 @@ class DataFile:
 
     @property
     def num_live(self) -> int | None:
-        """How many rows are not deleted (R-513); None if the log does not tell."""
+        """The number of rows that are not deleted (R-513); None if the log lacks it."""
         stored = self.statistics.num_records
         return stored if stored is None or self.vector is None else stored - self.vector.cardinality
 
 
 def total_records(files: Sequence[DataFile]) -> int | None:
-    """Count the live rows of files by their statistics; None if these do not tell."""
+    """Count the live rows of files by their statistics; None without statistics."""
     counts = [file.num_live for file in files if file.num_live is not None]
     return sum(counts) if len(counts) == len(files) else None

@@ -33,7 +33,7 @@ def live_files(table: DeltaTable, snapshot: Snapshot, adds: Mapping[str, Any]) -
 
     Args:
         table: the log.
-        snapshot: what else the log says; its own files are not looked at.
+        snapshot: the rest of the log's state; its own files are not looked at.
         adds: the ``add`` actions by path, as far as a feature of the table needs them.
 
     Raises:

@@ -162,7 +162,7 @@ def _protocol(table: DeltaTable) -> Protocol:
 
 
 def _log_state(snapshot: Snapshot) -> LogState:
-    """Read the actions and domains, which deltalake does not tell, if a feature of the table needs them."""
+    """Read the actions and domains, which deltalake does not return, if a feature of the table needs them."""
     if snapshot.protocol.features.isdisjoint({VECTORS_FEATURE, tracking.FEATURE}):
         return LogState(adds={}, domains={})
     return read_log_state(snapshot.location, snapshot.access, snapshot.version)

@@ -1,4 +1,4 @@
-"""The boundary to the readers of a table's log: what is wrong with a log is said in one message, by Delta's class."""
+"""The boundary to the readers of a table's log: a damaged log gives one message, with Delta's class."""
 
 from __future__ import annotations
 

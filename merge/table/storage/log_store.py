@@ -26,7 +26,7 @@ Action = dict[str, Any]  # one line of a log file: {"add": {...}} and so on
 
 
 class LogStore:
-    """The log of the table at a location; ``access`` says how its store is reached, None for a local table."""
+    """The log of the table at a location; ``access`` reaches its store, None for a local table."""
 
     def __init__(self, location: str, access: StoreAccess | None = None) -> None:
         self._location = location
@@ -75,7 +75,7 @@ class LogStore:
             return is_in_store(self._location) and self._content(version) == content
         if not is_in_store(self._location):
             try:
-                flush_to_disk(f"{self._location}/{log_file(version)}")  # before anybody hears of success
+                flush_to_disk(f"{self._location}/{log_file(version)}")  # before success is reported
             except OSError as error:
                 raise UncertainCommitError(brief(error), where=self._location) from error
         return True

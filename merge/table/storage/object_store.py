@@ -1,6 +1,6 @@
 """Tables in an object store: files are put whole, fetched whole, and deleted one by one.
 
-A new file is written beside the worker and put into the store when it is complete, so nobody ever sees half of it.
+A new file is written on the worker's disk and put into the store when it is complete, so no reader sees half of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from obstore import GetResult
 
 STORE_ERRORS = (BaseError, OSError)
-"""What the client of a store raises."""
+"""The errors that the client of a store raises."""
 
 
 class ObjectStorage:
@@ -90,7 +90,7 @@ def new_client(bucket: str, prefix: str | None, access: StoreAccess, **options: 
 
 @contextlib.contextmanager
 def store_errors(location: str) -> Iterator[None]:
-    """Name the table in errors of a store's client; what is not there, or is there already, stays as it is.
+    """Name the table in errors of a store's client; errors about a missing or an existing file stay as they are.
 
     Raises:
         StoreError: in place of the client's own.
@@ -129,7 +129,7 @@ class NewObject:
         """Delete the local file, and the object if there may be one."""
         _remove(self._path)
         if self._may_be_stored:
-            with contextlib.suppress(*STORE_ERRORS):  # the driver, too, looks for what is left
+            with contextlib.suppress(*STORE_ERRORS):  # the driver, too, looks for files that are left
                 obstore.delete(self.client, self.relative)
 
 

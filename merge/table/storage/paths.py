@@ -16,13 +16,13 @@ SPARK_SCHEMES = {"s3a": "s3a", "s3": "s3a"}
 
 # deltalake 1.6 decodes an escape in a local path, takes a backslash for a slash and refuses control characters.
 _UNREADABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\\\x00-\x1f\x7f]")
-# Spark takes a path with one of these for a pattern.
+# Spark takes a path with such a character for a pattern.
 _PATTERN = re.compile(r"[\\*?\[\]{}]")
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<bucket>[^/]*)(?P<key>.*)", re.DOTALL)
 
 
 def is_in_store(location: str) -> bool:
-    """Return whether a location is one of an object store."""
+    """Return whether a location is in an object store."""
     return "://" in location
 
 

@@ -43,7 +43,7 @@ class Storage(Protocol):
         """Plan a file by its decoded path in the table; nothing is done before it begins."""
 
     def local_copy(self, location: str) -> AbstractContextManager[str]:
-        """Give the local path of a data file: its own, or that of a copy which is deleted afterwards."""
+        """Yield the local path of a data file: its own, or the path of a copy which is deleted afterwards."""
 
     def delete_files(self, *, containing: str, kept: frozenset[str]) -> Mapping[str, str]:
         """Delete files whose name contains a text, but not those whose decoded relative paths are kept.

@@ -1,7 +1,7 @@
 """How an object store is reached: endpoint, region and keys, from Spark's settings or from the environment.
 
-What Spark reads a table with is what the log and the files are written with, so its own settings go first. Values are
-plain text, since Spark's workers get them with their tasks.
+The log and the files are written with the settings by which Spark reads the table, so Spark's settings go first.
+Values are plain text, since Spark's workers get them with their tasks.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ CREDENTIAL_SETTINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreAccess:
-    """What a client of an S3-compatible store is made with.
+    """The settings of a client of an S3-compatible store.
 
     Attributes:
-        endpoint: URL of the store; None for that of AWS.
+        endpoint: URL of the store; None for AWS.
         region: None for the default.
         path_style: the bucket is in the path of a request, not in the name of the host.
-        credentials: by the names of the standard variables; without any, the client looks for those of the machine.
+        credentials: by the names of the standard variables; without any, the client looks for the machine's.
     """
 
     endpoint: str | None = None
@@ -66,7 +66,7 @@ class StoreAccess:
 
     @property
     def allows_http(self) -> bool:
-        """Whether requests are not encrypted, because the endpoint says so."""
+        """Whether requests are not encrypted, because the endpoint's URL is http."""
         return (self.endpoint or "").startswith("http://")
 
 

@@ -1,4 +1,4 @@
-"""CHECK constraints and generated columns, as an output column that names what a row violates (R-740, R-742)."""
+"""CHECK constraints and generated columns, as an output column that names the violated one (R-740, R-742)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Check:
 def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sensitive: bool) -> tuple[Check, ...]:
     """Collect a table's CHECK constraints, invariants, lengths, and what its generated columns ask for (R-222, R-740).
 
-    Constraints are in the order of their names, so that the same one is always told of a row that breaks several:
+    Constraints are in the order of their names, so that a row that breaks several always gets the same message:
     properties come in any order.
 
     Raises:
@@ -90,7 +90,7 @@ def _limits(schema: StructType) -> Iterator[Check]:
 def with_violations(
     output: DataFrame, checks: Sequence[Check], *, num_columns: int, unwritten: Iterable[int]
 ) -> DataFrame:
-    """Append the column ``_violation_``: NULL for a row that may be written, else what is wrong with it.
+    """Append the column ``_violation_``: NULL for a row that may be written, else its fault.
 
     Args:
         output: ``_action_``, the table's columns in order, which come back under positional names, and others.

@@ -1,4 +1,4 @@
-"""Actions of rows that reach the writer, and the records in which it reports what it did.
+"""Actions of rows that reach the writer, and the records in which it reports its work.
 
 An action decides to which files a row goes and in which metric it counts.
 """
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 ACTION = "_action_"
 KEPT_ROW_ID, KEPT_COMMIT_VERSION = "_kept_row_id_", "_kept_row_commit_version_"
-"""What a row that was there before keeps; NULL for what the commit gives it (R-705)."""
+"""The id and version that an existing row keeps; NULL where the commit gives a new one (R-705)."""
 DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
 NULL_VIOLATION, CHECK_VIOLATION, NO_MORE_IDS = "null", "check", "no more ids"
 FURTHEST_ID = "furthest id"
@@ -33,7 +33,7 @@ RECORD_DDL = (
 
 
 def record_batch(records: list[dict[str, object]]) -> pa.RecordBatch:
-    """Make a batch of records; what they leave out is NULL."""
+    """Make a batch of records; missing values are NULL."""
     return pa.RecordBatch.from_pylist(records, schema=RECORD_SCHEMA)
 
 

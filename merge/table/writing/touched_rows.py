@@ -1,4 +1,4 @@
-"""The single scan's writer, which finds the touched files; in one of Spark's Python workers."""
+"""The single scan's writer, which finds the touched files; it runs in a Python worker of Spark."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class MarkedFile:
 
     @property
     def num_stored(self) -> int:
-        """How many rows the file has, deleted ones included; the statistics of ``add`` say it (R-463)."""
+        """The number of rows of the file, with deleted ones, from the statistics of ``add`` (R-463)."""
         return int(json.loads(self.add["stats"])["numRecords"])
 
     @property

@@ -76,7 +76,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
-    """What one write produced; nothing of it is visible before the commit.
+    """The files of one write; they are not visible before the commit.
 
     Attributes:
         counts: rows by action, whether or not they went to a file. INSERT_WITH_IDS counts as INSERT.
@@ -152,7 +152,7 @@ class TableWriter:
             change_data: whether change data files are written.
             in_one_task: one task writes everything: a file per partition tuple (R-542, R-543).
             source_count: a relation of one BIGINT, the number of source rows, counted in the same query.
-            function: what the workers run.
+            function: runs on the workers.
 
         Raises:
             AnalysisError: the table has partition columns only (R-745).
@@ -196,7 +196,7 @@ class TableWriter:
         """Hand rows to a function in the workers and collect the records that it yields; see ``write``.
 
         Raises:
-            ExecutionError: a record tells of a violation.
+            ExecutionError: a record reports a violation.
         """
         records = run_in_workers(rows, function, RECORD_DDL)
         if source_count is not None:
@@ -228,7 +228,7 @@ class TableWriter:
             _logger.warning("Orphan file %s could not be deleted: %s", path, reason)
 
     def task(self, *, change_data: bool, num_tasks: int = 1) -> WriteTask:
-        """Tell a worker what it must know to write into the table; raises as ``write`` does.
+        """Collect the settings that a worker needs to write into the table; raises as ``write`` does.
 
         So many tasks may generate values of identity columns.
         """

@@ -66,7 +66,7 @@ class WriteTask:
         partition_columns: the names in files of the partition columns, in partitioning order.
         routes: by value of ``_action_``.
         not_null: paths in files of what must not be NULL (R-741), with their names in messages.
-        checked: the input ends with a column that says of each row what CHECK it violates (R-742).
+        checked: the input ends with a column that names the CHECK that a row violates (R-742).
         indexed: the leaf columns with statistics; None writes no statistics at all.
         id_columns: the names in data files of the ids and commit versions that rows keep, by their names in the input,
             which need not have them (R-725).
@@ -93,7 +93,7 @@ class WriteTask:
 def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Write one partition of the output and describe it: one record per file, one per action seen.
 
-    The input is ``_action_`` followed by the table's columns and, if these are checked, what a row violates. A
+    The input is ``_action_`` followed by the table's columns and, if these are checked, the violated constraint. A
     violation ends the writing and is reported as a record: an exception would reach the driver as a Python traceback.
     """
     yield from write_tables(task, (pa.Table.from_batches([batch]) for batch in batches))
