@@ -171,7 +171,7 @@ class UnreadableByEngineError(Exception):
 
 
 @runtime_checkable
-class LivingEngine(Engine, Protocol):
+class ExistingTableEngine(Engine, Protocol):
     """An engine that can merge into a Delta table that is there already (``mergecheck lab sequences``)."""
 
     def run_on(self, case: Case, table: Path) -> EngineResult:

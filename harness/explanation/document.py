@@ -74,6 +74,6 @@ def _story(case: Case, reference: Reference, story: RowStory) -> dict[str, Any]:
             }
             for unit in story.units
         ],
-        "became": story.fate.value,
+        "became": story.outcome.value,
         "after": None if story.after is None else encode_row(story.after, final),
     }

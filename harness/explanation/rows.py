@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.trace import Candidate, Matches, Trace
 
 
-class Fate(Enum):
+class RowOutcome(Enum):
     """What became of a row."""
 
     UPDATED = "updated"
@@ -69,7 +69,7 @@ class RowStory:
     partners: tuple[int, ...]
     null_partners: tuple[int, ...] | None
     units: tuple[Unit, ...]
-    fate: Fate
+    outcome: RowOutcome
     after: Row | None = None
 
 
@@ -120,17 +120,17 @@ class _Told:
                 self._candidates.setdefault((table, number), []).append((kind, candidate))
 
     def target_story(self, rid: int) -> RowStory:
-        fate, after = self._fate_of_target(rid)
-        return self._story("target", rid, self.target_rows[rid], fate, after)
+        outcome, after = self._outcome_of_target(rid)
+        return self._story("target", rid, self.target_rows[rid], outcome, after)
 
     def source_story(self, sid: int, row: Row) -> RowStory:
-        fate, after, effects = Fate.UNKNOWN, None, self._trace.effects
+        outcome, after, effects = RowOutcome.UNKNOWN, None, self._trace.effects
         if self._is_written and effects is not None:
             after = effects.inserted.get(sid)
-            fate = Fate.NOT_INSERTED if after is None else Fate.INSERTED
-        return self._story("source", sid, row, fate, after)
+            outcome = RowOutcome.NOT_INSERTED if after is None else RowOutcome.INSERTED
+        return self._story("source", sid, row, outcome, after)
 
-    def _story(self, table: str, number: int, row: Row, fate: Fate, after: Row | None) -> RowStory:
+    def _story(self, table: str, number: int, row: Row, outcome: RowOutcome, after: Row | None) -> RowStory:
         nulls = self._nulls.get((table, number), [])
         units = self._candidates.get((table, number), [])
         return RowStory(
@@ -140,7 +140,7 @@ class _Told:
             partners=tuple(sorted(self._partners.get(number, []))) if table == "target" else (),
             null_partners=tuple(sorted(nulls)) if self._asked else None,
             units=tuple(self._unit(kind, candidate) for kind, candidate in sorted(units, key=_place)),
-            fate=fate,
+            outcome=outcome,
             after=after,
         )
 
@@ -153,16 +153,16 @@ class _Told:
             applied=None if candidate.applied is None else tried[-1].clause,
         )
 
-    def _fate_of_target(self, rid: int) -> tuple[Fate, Row | None]:
+    def _outcome_of_target(self, rid: int) -> tuple[RowOutcome, Row | None]:
         trace, effects = self._trace, self._trace.effects
         if effects is None or not self._is_written:
-            return Fate.UNKNOWN, None
+            return RowOutcome.UNKNOWN, None
         if rid in effects.updated:
-            return Fate.UPDATED, effects.updated[rid]
+            return RowOutcome.UPDATED, effects.updated[rid]
         if rid in effects.deleted:
-            return Fate.DELETED, None
+            return RowOutcome.DELETED, None
         is_rewritten = trace.touched is not None and trace.files[rid] in trace.touched
-        return (Fate.COPIED if is_rewritten else Fate.LEFT), None
+        return (RowOutcome.COPIED if is_rewritten else RowOutcome.LEFT), None
 
 
 def _place(unit: tuple[Kind, Candidate]) -> int:

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.explanation.condition import Conditions
-from mergecheck.harness.explanation.rows import Fate, num_stories, row_stories
+from mergecheck.harness.explanation.rows import RowOutcome, num_stories, row_stories
 from mergecheck.harness.specification.citations import with_titles
 from mergecheck.model.formatting import counted, row_text
 from mergecheck.model.outcome import MergePath, Prediction, Rejection
@@ -31,14 +31,14 @@ MOST_EVALUATED_PAIRS = 10_000
 
 # A column and its value stay on one line.
 _EQUALS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
-_FATES = {
-    Fate.UPDATED: "updated to",
-    Fate.DELETED: "deleted",
-    Fate.INSERTED: "inserted as",
-    Fate.COPIED: "copied as it is, with its file",
-    Fate.LEFT: "left as it is",
-    Fate.NOT_INSERTED: "not inserted",
-    Fate.UNKNOWN: "the merge is refused",
+_OUTCOMES = {
+    RowOutcome.UPDATED: "updated to",
+    RowOutcome.DELETED: "deleted",
+    RowOutcome.INSERTED: "inserted as",
+    RowOutcome.COPIED: "copied as it is, with its file",
+    RowOutcome.LEFT: "left as it is",
+    RowOutcome.NOT_INSERTED: "not inserted",
+    RowOutcome.UNKNOWN: "the merge is refused",
 }
 _PATHS = {
     MergePath.A: "A: insert clauses only, one anti-join of the source against the target",
@@ -106,7 +106,7 @@ def _story_lines(case: Case, trace: Trace, story: RowStory, width: int, refused:
         lines += [part for line in _unit_lines(unit) for part in _wrapped(lead + line, width, len(lead) + 4)]
     if refused == MULTI_MATCH:
         return lines + _wrapped(f"  -> {_ambiguity(story)}", width, 6)
-    return lines + _wrapped(f"  {_fate(story, _final_schema(trace, schema))}", width, 6)
+    return lines + _wrapped(f"  {_outcome(story, _final_schema(trace, schema))}", width, 6)
 
 
 def _ambiguity(story: RowStory) -> str:
@@ -140,9 +140,9 @@ def _tried(tried: Tried) -> str:
     return f"clause {tried.clause} {verb}: {' '.join(tried.condition.split())} is {_truth(tried.value)}{given}"
 
 
-def _fate(story: RowStory, schema: Schema) -> str:
+def _outcome(story: RowStory, schema: Schema) -> str:
     after = "" if story.after is None else f" {row_text(story.after, schema)}"
-    return f"-> {_FATES[story.fate]}{after}"
+    return f"-> {_OUTCOMES[story.outcome]}{after}"
 
 
 def _final_schema(trace: Trace, default: Schema) -> Schema:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mergecheck.harness.engines.delta_rs.statement import MergeCalls, merge_calls
-from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.harness.engines.delta_rs.types import UntranslatableError
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
@@ -88,21 +88,21 @@ def test_conditions_keep_their_meaning(text: str, said: str) -> None:
 )
 def test_what_the_two_read_differently_is_not_said(text: str, reason: str) -> None:
     """A difference between dialects would look like a fault of the merge."""
-    with pytest.raises(UnsayableError) as caught:
+    with pytest.raises(UntranslatableError) as caught:
         condition(text)
     assert caught.value.reason == reason
 
 
 def test_negative_zero_is_kept_out_of_comparisons() -> None:
     """Spark takes -0.0 for 0.0, DataFusion does not."""
-    with pytest.raises(UnsayableError, match=r"-0\.0"):
+    with pytest.raises(UntranslatableError, match=r"-0\.0"):
         condition("t.f > CAST('1' AS DOUBLE)", row=(*ROW[:4], -0.0, *ROW[5:]))
 
 
 def test_large_values_are_kept_out_of_arithmetic() -> None:
     """DataFusion wraps where Spark fails; what the columns in use hold decides, whatever others hold."""
     row = (1, 2**62, *ROW[2:])
-    with pytest.raises(UnsayableError, match="near the end of a type"):
+    with pytest.raises(UntranslatableError, match="near the end of a type"):
         condition("T.V + 1 > 0", row=row)
     assert condition("t.id + 1 > 0", row=row) == '(("t"."id" + 1) > 0)'
 
@@ -137,7 +137,7 @@ def test_settings_of_its_own_become_arguments() -> None:
     conf = {"delta-rs.streamed_exec": "false", "delta-rs.stream": "true"}
     calls = said(case("WHEN MATCHED THEN DELETE", conf=conf))
     assert (calls.options, calls.stream) == ({"streamed_exec": False}, True)
-    with pytest.raises(UnsayableError, match=r"setting duckdb\.threads"):
+    with pytest.raises(UntranslatableError, match=r"setting duckdb\.threads"):
         said(case("WHEN MATCHED THEN DELETE", conf={"duckdb.threads": "4"}))
 
 
@@ -169,7 +169,7 @@ def test_settings_of_its_own_become_arguments() -> None:
 )
 def test_what_delta_rs_cannot_be_asked_for_has_a_reason(clauses: str, given: dict[str, Any], reason: str) -> None:
     """Reasons are counted, so they name a feature and no case."""
-    with pytest.raises(UnsayableError) as caught:
+    with pytest.raises(UntranslatableError) as caught:
         said(case(clauses, **given))
     assert caught.value.reason == reason
 
@@ -183,5 +183,5 @@ def test_an_append_only_table_whose_inserts_would_rewrite_is_not_asked_about() -
     insert = "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
     for given in ({"conf": off}, {"properties": append_only}):
         assert said(case(insert, **given)).clauses
-    with pytest.raises(UnsayableError, match="append-only"):
+    with pytest.raises(UntranslatableError, match="append-only"):
         said(case(insert, conf=off, properties=append_only))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.cli.export.python_literals import arrow_schema_source, in_docstring, rows_source
 from mergecheck.harness.engines.delta_rs.statement import merge_calls
-from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.harness.engines.delta_rs.types import UntranslatableError
 from mergecheck.model.schema_json import check_constraints
 from mergecheck.reference import MergeReference
 
@@ -46,12 +46,12 @@ def delta_rs_script(case: Case) -> str:
     """Write a case as a script that creates the table, merges and prints metrics and rows.
 
     Raises:
-        UnsayableError: if delta-rs, or the translation, has no equivalent expression.
+        UntranslatableError: if delta-rs, or the translation, has no equivalent expression.
     """
     if case.target.transactions:
-        raise UnsayableError("what applications have committed before")
+        raise UntranslatableError("what applications have committed before")
     if check_constraints(case.target.properties):
-        raise UnsayableError("CHECK constraints")
+        raise UntranslatableError("CHECK constraints")
     calls = merge_calls(case, MergeReference())
     parts = [
         _HEAD.format(

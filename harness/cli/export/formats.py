@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.cli.export.delta_rs_script import delta_rs_script
 from mergecheck.harness.cli.export.duckdb_script import duckdb_script, sqllogictest
 from mergecheck.harness.cli.export.python_literals import in_docstring
-from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.harness.engines.delta_rs.types import UntranslatableError
 from mergecheck.harness.findings.origin import case_text
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.report.sql_script import sql_script, sql_statements
@@ -79,7 +79,7 @@ def exported(saved: SavedCase, wanted: Format) -> str:
         return _written(saved, wanted)
     except UnsupportedByReferenceError as error:
         reason = error.reason
-    except UnsayableError as error:
+    except UntranslatableError as error:
         reason = error.reason
     except RejectedError as error:
         reason = f"a statement that must be refused ({error.error_class})"

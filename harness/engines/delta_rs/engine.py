@@ -29,7 +29,7 @@ from mergecheck.harness.engines.delta_rs.releases import (
     requirements,
 )
 from mergecheck.harness.engines.delta_rs.statement import PREFIX, merge_calls
-from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.harness.engines.delta_rs.types import UntranslatableError
 from mergecheck.harness.engines.read_rows import arrow_rows
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
@@ -183,7 +183,7 @@ class DeltaRsEngine:
         """Translate a case's MERGE to the calls of the library."""
         try:
             calls = merge_calls(case, self._reference)
-        except UnsayableError as error:
+        except UntranslatableError as error:
             return Unsupported(error.reason)
         if lacking := self._lacking(calls):
             return Unsupported(lacking)

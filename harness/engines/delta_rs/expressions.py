@@ -1,7 +1,7 @@
 """Spark SQL expressions in DataFusion's words, for exactly what both are known to mean alike.
 
 A merge is tested here, not a dialect: whatever the two read differently (the type of a literal, overflow, casts,
--0.0, the order of nested values) is ``UnsayableError``.
+-0.0, the order of nested values) is ``UntranslatableError``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from mergecheck.harness.engines.delta_rs.literals import cast_text, fits, number, quoted, text_literal, text_value
 from mergecheck.harness.engines.delta_rs.types import (
-    Said,
-    UnsayableError,
+    Translated,
+    UntranslatableError,
     are_comparable,
     cast_value,
     family,
@@ -48,7 +48,7 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class AliasedTable:
     """A table under the alias that the statement gives it, and under the one that delta-rs gets.
 
     Attributes:
@@ -56,13 +56,13 @@ class Side:
     """
 
     alias: str
-    said_as: str
+    delta_alias: str
     schema: Schema
     held: HeldNumbers
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class ExpressionTranslator:
     """Translates the expressions of one scope.
 
     Attributes:
@@ -70,25 +70,25 @@ class Speaker:
         held: the numbers in both tables, whichever may be used.
     """
 
-    sides: tuple[Side, ...]
+    sides: tuple[AliasedTable, ...]
     held: tuple[HeldNumbers, ...]
 
-    def say(self, node: exp.Expr) -> Said:
+    def translate(self, node: exp.Expr) -> Translated:
         """Translate one expression.
 
         Raises:
-            UnsayableError: if its meaning differs between the two systems.
+            UntranslatableError: if its meaning differs between the two systems.
         """
-        cases: dict[type[exp.Expr], Callable[[Any], Said]] = {
+        cases: dict[type[exp.Expr], Callable[[Any], Translated]] = {
             exp.Column: self._name,
             exp.Dot: self._name,
-            exp.Paren: lambda given: self.say(given.this),
-            exp.Null: lambda _: Said("NULL", VOID),
-            exp.Boolean: lambda given: Said("TRUE" if given.this else "FALSE", BOOLEAN),
+            exp.Paren: lambda given: self.translate(given.this),
+            exp.Null: lambda _: Translated("NULL", VOID),
+            exp.Boolean: lambda given: Translated("TRUE" if given.this else "FALSE", BOOLEAN),
             exp.Literal: lambda given: text_value(given) if given.is_string else number(str(given.this)),
-            exp.HexString: lambda given: Said(f"X'{given.this}'", BINARY),
+            exp.HexString: lambda given: Translated(f"X'{given.this}'", BINARY),
             exp.Neg: self._negative,
-            exp.Not: lambda given: Said(f"(NOT {self._boolean(given.this)})", BOOLEAN),
+            exp.Not: lambda given: Translated(f"(NOT {self._boolean(given.this)})", BOOLEAN),
             exp.And: lambda given: self._logical(given, "AND"),
             exp.Or: lambda given: self._logical(given, "OR"),
             exp.Is: self._is,
@@ -103,7 +103,7 @@ class Speaker:
         }
         way = cases.get(type(node))
         if way is None:
-            raise UnsayableError(described(node))
+            raise UntranslatableError(described(node))
         return way(node)
 
     def condition(self, node: exp.Expr) -> str:
@@ -111,32 +111,32 @@ class Speaker:
         return self._boolean(node)
 
     def _boolean(self, node: exp.Expr) -> str:
-        said = self.say(node)
-        if said.type == VOID:
+        translated = self.translate(node)
+        if translated.type == VOID:
             return "CAST(NULL AS BOOLEAN)"
-        if said.type != BOOLEAN:
-            raise UnsayableError("a condition that is not boolean")
-        return said.sql
+        if translated.type != BOOLEAN:
+            raise UntranslatableError("a condition that is not boolean")
+        return translated.sql
 
-    def _name(self, node: exp.Expr) -> Said:
+    def _name(self, node: exp.Expr) -> Translated:
         if not is_name(node):
-            raise UnsayableError("expression of a field")
+            raise UntranslatableError("expression of a field")
         parts = name_parts(node)
         # a name behind an alias goes before a field of a column that is called like the alias
         found = self._columns(parts, 1) or self._columns(parts, 0)
         if len(found) != 1:
-            raise UnsayableError("a name that could mean several columns")
+            raise UntranslatableError("a name that could mean several columns")
         side, column, path = found[0]
-        sql, data_type = f"{quoted(side.said_as)}.{quoted(column.name)}", column.type
+        sql, data_type = f"{quoted(side.delta_alias)}.{quoted(column.name)}", column.type
         for name in path:
             members = data_type.fields if isinstance(data_type, StructType) else ()
             member = next((one for one in members if one.name.lower() == name.lower()), None)
             if member is None:
-                raise UnsayableError("expression of an element")
+                raise UntranslatableError("expression of an element")
             sql, data_type = f"{sql}[{text_literal(member.name)}]", member.type
-        return Said(sql, data_type)
+        return Translated(sql, data_type)
 
-    def _columns(self, parts: tuple[str, ...], skipped: int) -> list[tuple[Side, Field, tuple[str, ...]]]:
+    def _columns(self, parts: tuple[str, ...], skipped: int) -> list[tuple[AliasedTable, Field, tuple[str, ...]]]:
         """Find the columns that a name may mean behind ``skipped`` qualifiers, with the fields that follow."""
         return [
             (side, column, parts[skipped + 1 :])
@@ -146,101 +146,101 @@ class Speaker:
             if column.name.lower() == parts[skipped].lower()
         ]
 
-    def _negative(self, node: exp.Expr) -> Said:
+    def _negative(self, node: exp.Expr) -> Translated:
         if not isinstance(node.this, exp.Literal) or node.this.is_string:
-            raise UnsayableError("expression neg")
-        said = number(f"-{node.this.this}")
-        return Said(f"({said.sql})" if said.sql.startswith("-") else said.sql, said.type)
+            raise UntranslatableError("expression neg")
+        translated = number(f"-{node.this.this}")
+        return Translated(f"({translated.sql})" if translated.sql.startswith("-") else translated.sql, translated.type)
 
-    def _logical(self, node: exp.Expr, word: str) -> Said:
-        return Said(f"({self._boolean(node.this)} {word} {self._boolean(node.expression)})", BOOLEAN)
+    def _logical(self, node: exp.Expr, word: str) -> Translated:
+        return Translated(f"({self._boolean(node.this)} {word} {self._boolean(node.expression)})", BOOLEAN)
 
-    def _is(self, node: exp.Expr) -> Said:
+    def _is(self, node: exp.Expr) -> Translated:
         if isinstance(node.expression, exp.Null):
-            return Said(f"({self.say(node.this).sql} IS NULL)", BOOLEAN)
+            return Translated(f"({self.translate(node.this).sql} IS NULL)", BOOLEAN)
         if isinstance(node.expression, exp.Boolean):
-            return Said(f"({self._boolean(node.this)} IS {'TRUE' if node.expression.this else 'FALSE'})", BOOLEAN)
-        raise UnsayableError("expression is")
+            return Translated(f"({self._boolean(node.this)} IS {'TRUE' if node.expression.this else 'FALSE'})", BOOLEAN)
+        raise UntranslatableError("expression is")
 
-    def _compare(self, node: exp.Expr) -> Said:
-        left, right = self.say(node.this), self.say(node.expression)
+    def _compare(self, node: exp.Expr) -> Translated:
+        left, right = self.translate(node.this), self.translate(node.expression)
         self._check_comparable([left, right])
-        return Said(f"({left.sql} {COMPARISONS[type(node)]} {right.sql})", BOOLEAN)
+        return Translated(f"({left.sql} {COMPARISONS[type(node)]} {right.sql})", BOOLEAN)
 
-    def _in(self, node: exp.Expr) -> Said:
+    def _in(self, node: exp.Expr) -> Translated:
         if node.args.get("query") is not None or not node.expressions:
-            raise UnsayableError("expression in with a query")
-        first, *others = [self.say(item) for item in (node.this, *node.expressions)]
+            raise UntranslatableError("expression in with a query")
+        first, *others = [self.translate(item) for item in (node.this, *node.expressions)]
         self._check_comparable([first, *others])
-        return Said(f"({first.sql} IN ({', '.join(other.sql for other in others)}))", BOOLEAN)
+        return Translated(f"({first.sql} IN ({', '.join(other.sql for other in others)}))", BOOLEAN)
 
-    def _between(self, node: exp.Expr) -> Said:
-        value, low, high = (self.say(item) for item in (node.this, node.args["low"], node.args["high"]))
+    def _between(self, node: exp.Expr) -> Translated:
+        value, low, high = (self.translate(item) for item in (node.this, node.args["low"], node.args["high"]))
         self._check_comparable([value, low, high])
-        return Said(f"({value.sql} BETWEEN {low.sql} AND {high.sql})", BOOLEAN)
+        return Translated(f"({value.sql} BETWEEN {low.sql} AND {high.sql})", BOOLEAN)
 
-    def _case(self, node: exp.Expr) -> Said:
+    def _case(self, node: exp.Expr) -> Translated:
         if node.this is not None:
             conditions = [
                 self._compare(exp.EQ(this=node.this, expression=branch.this)).sql for branch in node.args["ifs"]
             ]
         else:
             conditions = [self._boolean(branch.this) for branch in node.args["ifs"]]
-        values = [self.say(branch.args["true"]) for branch in node.args["ifs"]]
-        return _branches(conditions, values, self.say(node.args.get("default") or exp.Null()))
+        values = [self.translate(branch.args["true"]) for branch in node.args["ifs"]]
+        return _branches(conditions, values, self.translate(node.args.get("default") or exp.Null()))
 
-    def _if(self, node: exp.Expr) -> Said:
-        otherwise = self.say(node.args.get("false") or exp.Null())
-        return _branches([self._boolean(node.this)], [self.say(node.args["true"])], otherwise)
+    def _if(self, node: exp.Expr) -> Translated:
+        otherwise = self.translate(node.args.get("false") or exp.Null())
+        return _branches([self._boolean(node.this)], [self.translate(node.args["true"])], otherwise)
 
-    def _coalesce(self, node: exp.Expr) -> Said:
-        values = [self.say(item) for item in (node.this, *node.expressions)]
-        return Said(f"COALESCE({', '.join(value.sql for value in values)})", one_type(values))
+    def _coalesce(self, node: exp.Expr) -> Translated:
+        values = [self.translate(item) for item in (node.this, *node.expressions)]
+        return Translated(f"COALESCE({', '.join(value.sql for value in values)})", one_type(values))
 
-    def _cast(self, node: exp.Expr) -> Said:
+    def _cast(self, node: exp.Expr) -> Translated:
         try:
             wanted = parse_type(node.args["to"].sql(dialect="databricks"))
         except CaseFormatError:
-            raise UnsayableError("expression cast to a type that tables do not have") from None
+            raise UntranslatableError("expression cast to a type that tables do not have") from None
         inner = node.this
         negative = isinstance(inner, exp.Neg) and isinstance(inner.this, exp.Literal)
         literal = inner.this if negative else inner
         if isinstance(literal, exp.Literal) and isinstance(wanted, DecimalType):
             text = f"-{literal.this}" if negative else str(literal.this)
             if fits(text, wanted):
-                return Said(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
+                return Translated(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
         if isinstance(inner, exp.Literal) and inner.is_string:
             return cast_text(str(inner.this), wanted)
-        return cast_value(self.say(node.this), wanted)
+        return cast_value(self.translate(node.this), wanted)
 
-    def _arithmetic(self, node: exp.Expr) -> Said:
-        left, right = self.say(node.this), self.say(node.expression)
+    def _arithmetic(self, node: exp.Expr) -> Translated:
+        left, right = self.translate(node.this), self.translate(node.expression)
         widths = [width(left.type), width(right.type)]
         if not all(widths):
-            raise UnsayableError("expression arithmetic on other than integers")
+            raise UntranslatableError("expression arithmetic on other than integers")
         smallest = min(widths)
         spare = smallest // 2 - 2 if isinstance(node, exp.Mul) else smallest - 4
         numbers = [int(item.this) for item in node.find_all(exp.Literal) if str(item.this).isdigit()]
         names = {part.lower() for column in node.find_all(exp.Column, exp.Dot) for part in name_parts(column)}
         numbers += [side.held.largest_integer(names) for side in self.sides]
         if max(numbers, default=0) >= 1 << spare:
-            raise UnsayableError("expression arithmetic near the end of a type")
+            raise UntranslatableError("expression arithmetic near the end of a type")
         wider = left.type if widths[0] >= widths[1] else right.type
-        return Said(f"({left.sql} {_ARITHMETIC[type(node)]} {right.sql})", wider)
+        return Translated(f"({left.sql} {_ARITHMETIC[type(node)]} {right.sql})", wider)
 
-    def _check_comparable(self, operands: Sequence[Said]) -> None:
+    def _check_comparable(self, operands: Sequence[Translated]) -> None:
         given = [operand.type for operand in operands if operand.type != VOID]
         for data_type in given:
             if not isinstance(data_type, AtomicType | DecimalType):
-                raise UnsayableError("comparison of nested values")
+                raise UntranslatableError("comparison of nested values")
         if any(is_float(data_type) for data_type in given) and any(held.has_negative_zero for held in self.held):
-            raise UnsayableError("comparison with -0.0")
+            raise UntranslatableError("comparison with -0.0")
         for data_type in given[1:]:
             if not are_comparable(given[0], data_type):
-                raise UnsayableError(f"comparison of {family(given[0])} with {family(data_type)}")
+                raise UntranslatableError(f"comparison of {family(given[0])} with {family(data_type)}")
 
 
-def _branches(conditions: Sequence[str], values: Sequence[Said], otherwise: Said) -> Said:
+def _branches(conditions: Sequence[str], values: Sequence[Translated], otherwise: Translated) -> Translated:
     data_type = one_type([*values, otherwise])
     whens = " ".join(f"WHEN {condition} THEN {value.sql}" for condition, value in zip(conditions, values, strict=True))
-    return Said(f"(CASE {whens} ELSE {otherwise.sql} END)", data_type)
+    return Translated(f"(CASE {whens} ELSE {otherwise.sql} END)", data_type)

@@ -9,8 +9,8 @@ from mergecheck.harness.engines.delta_rs.types import (
     BIGINT,
     BITS,
     INT,
-    Said,
-    UnsayableError,
+    Translated,
+    UntranslatableError,
     arrow_time,
     family,
     is_float,
@@ -43,45 +43,45 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def text_value(node: exp.Expr) -> Said:
+def text_value(node: exp.Expr) -> Translated:
     """Translate a literal text."""
-    return Said(text_literal(str(node.this)), STRING)
+    return Translated(text_literal(str(node.this)), STRING)
 
 
-def number(text: str) -> Said:
+def number(text: str) -> Translated:
     """Translate a literal number, of the type that Spark gives it.
 
     Raises:
-        UnsayableError: beyond BIGINT, or with an exponent.
+        UntranslatableError: beyond BIGINT, or with an exponent.
     """
     if re.fullmatch(r"-?[0-9]+", text):
         value = int(text)
         if abs(value) >= 1 << 63:
-            raise UnsayableError("expression literal beyond BIGINT")
-        return Said(text, INT if -(1 << 31) <= value < 1 << 31 else BIGINT)
+            raise UntranslatableError("expression literal beyond BIGINT")
+        return Translated(text, INT if -(1 << 31) <= value < 1 << 31 else BIGINT)
     if re.fullmatch(r"-?[0-9]*\.[0-9]+", text):
         whole, _, fraction = text.lstrip("-").partition(".")
         digits = len(whole.lstrip("0") + fraction)
         wanted = DecimalType(max(digits, len(fraction), 1), len(fraction))
-        return Said(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
-    raise UnsayableError("expression literal")
+        return Translated(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
+    raise UntranslatableError("expression literal")
 
 
-def cast_text(text: str, wanted: DataType) -> Said:
+def cast_text(text: str, wanted: DataType) -> Translated:
     """Translate a typed literal, if the form of its text is unambiguous."""
     if wanted == STRING:
-        return Said(text_literal(text), STRING)
+        return Translated(text_literal(text), STRING)
     if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
         plain = _UTC.sub("", text)
         if not _TEXTS["time"].fullmatch(plain) or (wanted == TIMESTAMP and plain == text):
-            raise UnsayableError("expression literal of a time")
+            raise UntranslatableError("expression literal of a time")
         zone = "Z" if wanted == TIMESTAMP else ""
-        return Said(f"arrow_cast('{plain.replace(' ', 'T')}{zone}', {arrow_time(wanted)})", wanted)
+        return Translated(f"arrow_cast('{plain.replace(' ', 'T')}{zone}', {arrow_time(wanted)})", wanted)
     form = _text_form(wanted)
     special = is_float(wanted) and text in ("NaN", "Infinity", "-Infinity")
     if not special and (form is None or not _TEXTS[form].fullmatch(text) or not _in_range(text, wanted)):
-        raise UnsayableError(f"expression literal of {family(wanted)}")
-    return Said(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
+        raise UntranslatableError(f"expression literal of {family(wanted)}")
+    return Translated(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
 
 
 def _text_form(wanted: DataType) -> str | None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mergecheck.harness.engines.delta_rs.expressions import Side, Speaker
+from mergecheck.harness.engines.delta_rs.expressions import AliasedTable, ExpressionTranslator
 from mergecheck.harness.engines.delta_rs.literals import quoted
 from mergecheck.harness.engines.delta_rs.numbers import HeldNumbers
-from mergecheck.harness.engines.delta_rs.types import UnsayableError, is_integer, is_safe_cast, width
+from mergecheck.harness.engines.delta_rs.types import UntranslatableError, is_integer, is_safe_cast, width
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.schema_json import check_constraints
 from mergecheck.model.types.data_types import VOID, StructType
@@ -70,16 +70,16 @@ def merge_calls(case: Case, reference: MergeReference) -> MergeCalls:
         reference: resolves it.
 
     Raises:
-        UnsayableError: if delta-rs, or the translation, cannot express it.
+        UntranslatableError: if delta-rs, or the translation, cannot express it.
     """
     try:
         resolved = reference.resolve(case)
         if resolved.settings.transaction is not None:
-            raise UnsayableError("feature idempotent writes")
+            raise UntranslatableError("feature idempotent writes")
     except UnsupportedByReferenceError as error:
-        raise UnsayableError(f"reference: {error.reason}") from error
+        raise UntranslatableError(f"reference: {error.reason}") from error
     except RejectedError as error:
-        raise UnsayableError(f"a statement that does not resolve ({error.error_class})") from error
+        raise UntranslatableError(f"a statement that does not resolve ({error.error_class})") from error
     return _Writer(case, resolved).calls()
 
 
@@ -93,23 +93,23 @@ class _Writer:
         target_alias, source_alias = statement.target_alias or "target", statement.source_alias or "source"
         if statement.source_query is None and statement.source_alias is None:
             source_alias = statement.source
-        self._target = Side(
+        self._target = AliasedTable(
             statement.target_alias or statement.target,
             target_alias,
             case.target.schema,
             HeldNumbers(case.target.schema, case.target.rows),
         )
         held = HeldNumbers(resolved.source.schema, resolved.source.rows)
-        self._source = Side(source_alias, source_alias, resolved.source.schema, held)
+        self._source = AliasedTable(source_alias, source_alias, resolved.source.schema, held)
 
     def calls(self) -> MergeCalls:
         self._check()
         options = self._options()
         stream = options.pop("stream", False)
         return MergeCalls(
-            predicate=self._speaker(Kind.MATCHED).condition(self._statement.on),
-            source_alias=self._source.said_as,
-            target_alias=self._target.said_as,
+            predicate=self._translator(Kind.MATCHED).condition(self._statement.on),
+            source_alias=self._source.delta_alias,
+            target_alias=self._target.delta_alias,
             clauses=tuple(self._call(clause) for clause in self._statement.clauses),
             options=options,
             stream=stream,
@@ -120,23 +120,25 @@ class _Writer:
     def _check(self) -> None:
         target = self._case.target
         if self._settings.case_sensitive:
-            raise UnsayableError("feature case-sensitive session")
+            raise UntranslatableError("feature case-sensitive session")
         if self._settings.append_only and not self._settings.optimize_insert_only:  # Delta would refuse inserts (R-743)
-            raise UnsayableError("an append-only table with optimizeInsertOnlyMerge off, which delta-rs does not have")
+            raise UntranslatableError(
+                "an append-only table with optimizeInsertOnlyMerge off, which delta-rs does not have"
+            )
         if any(column.generated is not None for column in target.schema.columns):
-            raise UnsayableError("feature generated columns")
+            raise UntranslatableError("feature generated columns")
         if any(column.default is not None for column in target.schema.columns):
-            raise UnsayableError("feature column defaults")
+            raise UntranslatableError("feature column defaults")
         if target.schema.of_delta_only is not None:
-            raise UnsayableError(target.schema.of_delta_only)
+            raise UntranslatableError(target.schema.of_delta_only)
         for schema in (target.schema, self._found.schema):
             folded = [name.casefold() for name in schema.names]
             if len(set(folded)) < len(folded):
-                raise UnsayableError("columns whose names differ in case only")
+                raise UntranslatableError("columns whose names differ in case only")
             if not folded:
-                raise UnsayableError("a table without columns")
+                raise UntranslatableError("a table without columns")
             if any(column.type == VOID for column in schema.columns):
-                raise UnsayableError("a column of type VOID")
+                raise UntranslatableError("a column of type VOID")
         for text in check_constraints(target.properties).values():
             self._check_constraint(text)
         if self._evolution:
@@ -148,63 +150,63 @@ class _Writer:
         for column in self._case.target.schema.columns:
             given = source.get(column.name.lower(), column)
             if given.name != column.name:
-                raise UnsayableError("evolution with names in another case")
+                raise UntranslatableError("evolution with names in another case")
             narrower = is_integer(given.type) and is_integer(column.type) and width(given.type) < width(column.type)
             if _plain(given.type) != _plain(column.type) and not narrower:
-                raise UnsayableError("evolution with columns of another type")
+                raise UntranslatableError("evolution with columns of another type")
 
     def _check_constraint(self, text: str) -> None:
         """Refuse a constraint that delta-rs, which reads the text unchanged, would take for something else."""
         try:
             tree, usual = read_sql(plain_expression(text)), read_sql(text)
         except (SqlglotError, RejectedError, UnsupportedByReferenceError):
-            raise UnsayableError("a CHECK constraint in Spark's own words") from None
+            raise UntranslatableError("a CHECK constraint in Spark's own words") from None
         if _without_brackets(tree) != _without_brackets(usual):
-            raise UnsayableError("a CHECK constraint with Spark's own precedences")
+            raise UntranslatableError("a CHECK constraint with Spark's own precedences")
         try:
-            self._speaker(Kind.NOT_MATCHED_BY_SOURCE).condition(tree)
-        except UnsayableError as error:
-            raise UnsayableError(f"a CHECK constraint with {error.reason}") from None
+            self._translator(Kind.NOT_MATCHED_BY_SOURCE).condition(tree)
+        except UntranslatableError as error:
+            raise UntranslatableError(f"a CHECK constraint with {error.reason}") from None
 
     def _options(self) -> dict[str, Any]:
         own = {name: text for name, text in self._case.conf.items() if is_engines_own(name)}
         unknown = [name for name, text in own.items() if not name.startswith(PREFIX) or text not in ("true", "false")]
         if unknown:
-            raise UnsayableError(f"setting {unknown[0]}")
+            raise UntranslatableError(f"setting {unknown[0]}")
         options = {name.removeprefix(PREFIX): text == "true" for name, text in own.items()}
         return {**options, "merge_schema": True} if self._evolution else options
 
-    def _speaker(self, kind: Kind) -> Speaker:
+    def _translator(self, kind: Kind) -> ExpressionTranslator:
         sides = {
             Kind.MATCHED: (self._target, self._source),
             Kind.NOT_MATCHED: (self._source,),
             Kind.NOT_MATCHED_BY_SOURCE: (self._target,),
         }[kind]
-        return Speaker(sides, (self._target.held, self._source.held))
+        return ExpressionTranslator(sides, (self._target.held, self._source.held))
 
     def _call(self, clause: Clause) -> tuple[str, dict[str, Any]]:
-        speaker = self._speaker(clause.kind)
+        translator = self._translator(clause.kind)
         call = _CALLS[clause.kind, clause.action]
         arguments: dict[str, Any] = {}
         if clause.condition is not None:
-            arguments["predicate"] = speaker.condition(clause.condition)
+            arguments["predicate"] = translator.condition(clause.condition)
         if clause.action is Action.DELETE:
             return call, arguments
         if not clause.star:
-            return call, {**arguments, "updates": self._updates(clause, speaker)}
+            return call, {**arguments, "updates": self._updates(clause, translator)}
         self._check_star()
         same = sorted(self._case.target.schema.names) == sorted(self._found.schema.names)
         if same or self._evolution:
             return f"{call}_all", arguments
         return call, {**arguments, "updates": self._star()}
 
-    def _updates(self, clause: Clause, speaker: Speaker) -> dict[str, str]:
+    def _updates(self, clause: Clause, translator: ExpressionTranslator) -> dict[str, str]:
         updates = {}
         for assignment in clause.assignments:
             name, data_type = self._assigned(assignment.path)
-            said = speaker.say(assignment.value)
-            self._check_assignment(said.type, data_type)
-            updates[quoted(name)] = said.sql
+            translated = translator.translate(assignment.value)
+            self._check_assignment(translated.type, data_type)
+            updates[quoted(name)] = translated.sql
         return updates
 
     def _assigned(self, path: tuple[str, ...]) -> tuple[str, DataType]:
@@ -218,10 +220,10 @@ class _Writer:
             if column.name.lower() == path[skipped].lower()
         ]
         if not found:
-            raise UnsayableError("an assigned name that is no column")
+            raise UntranslatableError("an assigned name that is no column")
         name, data_type, depth = found[0]
         if depth:
-            raise UnsayableError("feature nested updates")
+            raise UntranslatableError("feature nested updates")
         return name, data_type
 
     def _check_star(self) -> None:
@@ -234,15 +236,15 @@ class _Writer:
     def _star(self) -> dict[str, str]:
         source = {column.name.lower(): column.name for column in self._found.schema.columns}
         names = [name for name in self._case.target.schema.names if name.lower() in source]
-        return {quoted(name): f"{quoted(self._source.said_as)}.{quoted(source[name.lower()])}" for name in names}
+        return {quoted(name): f"{quoted(self._source.delta_alias)}.{quoted(source[name.lower()])}" for name in names}
 
     def _check_assignment(self, given: DataType, wanted: DataType) -> None:
         if _plain(given) == _plain(wanted):
             return
         if not is_safe_cast(given, wanted):
-            raise UnsayableError("assignment of another type")
+            raise UntranslatableError("assignment of another type")
         if given != VOID and self._settings.policy.value != "ANSI":
-            raise UnsayableError("assignment of another type under a store assignment policy")
+            raise UntranslatableError("assignment of another type under a store assignment policy")
 
 
 def _without_brackets(tree: exp.Expr) -> exp.Expr:

@@ -40,7 +40,7 @@ _SQL_TYPES = {
 }
 
 
-class UnsayableError(Exception):
+class UntranslatableError(Exception):
     """delta-rs has no equivalent expression, or one of another meaning; ``reason`` is countable."""
 
     def __init__(self, reason: str) -> None:
@@ -49,7 +49,7 @@ class UnsayableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Translated:
     """An expression in DataFusion's words with the Spark type of its values."""
 
     sql: str
@@ -60,13 +60,13 @@ def sql_type(data_type: DataType) -> str:
     """Name a type in DataFusion's SQL.
 
     Raises:
-        UnsayableError: for a type without a name that means the same.
+        UntranslatableError: for a type without a name that means the same.
     """
     if isinstance(data_type, DecimalType):
         return f"DECIMAL({data_type.precision},{data_type.scale})"
     if isinstance(data_type, AtomicType) and data_type.name in _SQL_TYPES:
         return _SQL_TYPES[data_type.name]
-    raise UnsayableError(f"expression cast to {family(data_type)}")
+    raise UntranslatableError(f"expression cast to {family(data_type)}")
 
 
 def is_safe_cast(given: DataType, wanted: DataType) -> bool:
@@ -87,30 +87,30 @@ def _holds_integer(wanted: DataType, given: DataType) -> bool:
     return wanted == DOUBLE and bits < BITS[AtomicName.BIGINT]
 
 
-def cast_value(said: Said, wanted: DataType) -> Said:
+def cast_value(translated: Translated, wanted: DataType) -> Translated:
     """Cast, if both systems have the same values and the same failures.
 
     Raises:
-        UnsayableError: for any other pair of types.
+        UntranslatableError: for any other pair of types.
     """
-    if said.type == wanted:
-        return said
-    if said.type == VOID:
+    if translated.type == wanted:
+        return translated
+    if translated.type == VOID:
         if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
-            return Said(f"arrow_cast(NULL, {arrow_time(wanted)})", wanted)
+            return Translated(f"arrow_cast(NULL, {arrow_time(wanted)})", wanted)
         if not isinstance(wanted, AtomicType | DecimalType) or wanted == BINARY:
-            return Said("NULL", wanted)
-        return Said(f"CAST(NULL AS {sql_type(wanted)})", wanted)
-    if not is_safe_cast(said.type, wanted):
-        raise UnsayableError(f"expression cast from {family(said.type)} to {family(wanted)}")
-    return Said(f"CAST({said.sql} AS {sql_type(wanted)})", wanted)
+            return Translated("NULL", wanted)
+        return Translated(f"CAST(NULL AS {sql_type(wanted)})", wanted)
+    if not is_safe_cast(translated.type, wanted):
+        raise UntranslatableError(f"expression cast from {family(translated.type)} to {family(wanted)}")
+    return Translated(f"CAST({translated.sql} AS {sql_type(wanted)})", wanted)
 
 
-def one_type(values: Sequence[Said]) -> DataType:
+def one_type(values: Sequence[Translated]) -> DataType:
     """Return the common type of several values.
 
     Raises:
-        UnsayableError: if they would have to be cast.
+        UntranslatableError: if they would have to be cast.
     """
     given = [value.type for value in values if value.type != VOID]
     if not given:
@@ -118,7 +118,7 @@ def one_type(values: Sequence[Said]) -> DataType:
     if all(is_integer(data_type) for data_type in given):
         return max(given, key=width)
     if any(data_type != given[0] for data_type in given):
-        raise UnsayableError("expression with branches of several types")
+        raise UntranslatableError("expression with branches of several types")
     return given[0]
 
 

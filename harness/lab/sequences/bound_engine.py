@@ -9,7 +9,7 @@ from mergecheck.harness.engine import InterruptibleEngine
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.engine import LivingEngine
+    from mergecheck.harness.engine import ExistingTableEngine
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class BoundEngine:
     """An engine bound to one table."""
 
-    def __init__(self, engine: LivingEngine, path: Path) -> None:
+    def __init__(self, engine: ExistingTableEngine, path: Path) -> None:
         self.name, self.version, self.capabilities = engine.name, engine.version, engine.capabilities
         self._engine = engine
         self._path = path

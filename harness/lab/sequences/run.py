@@ -14,7 +14,7 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
-from mergecheck.harness.engine import InterruptibleEngine, LivingEngine, ReadingEngine
+from mergecheck.harness.engine import InterruptibleEngine, ExistingTableEngine, ReadingEngine
 from mergecheck.harness.engines.spark.config import table_folder
 from mergecheck.harness.lab.sequences.bound_engine import BoundEngine
 from mergecheck.harness.lab.sequences.expected import (
@@ -63,7 +63,7 @@ def run_sequence(
 
     Args:
         sequence: the table and its steps.
-        engine: does the merges, see ``LivingEngine``.
+        engine: does the merges, see ``ExistingTableEngine``.
         writers: the engines that the sequence names, by their names; those that can read read the table after every
             step. delta-rs does all other steps, or the engine that maintains the table.
         limit: how long an engine may take for a step, and to read the table.
@@ -71,7 +71,7 @@ def run_sequence(
     Returns:
         The first disagreement, if there is one. Ctrl+C raises KeyboardInterrupt, even if an engine swallows it.
     """
-    lacking = [each.name for each in (engine, *(writers or {}).values()) if not isinstance(each, LivingEngine)]
+    lacking = [each.name for each in (engine, *(writers or {}).values()) if not isinstance(each, ExistingTableEngine)]
     if lacking:
         reason = f"{lacking[0]} cannot merge into a table that is there already"
         return SequenceReport(sequence=sequence, ending=Ending.UNSUPPORTED, num_steps=0, reason=reason)
@@ -111,7 +111,7 @@ class _Run:
         self._writers = writers
         self._last = HARNESS
         self._is_feed_known = True
-        self._own: tuple[Case, LivingEngine] | None = None  # the last merge that was wrong on a fresh table, too
+        self._own: tuple[Case, ExistingTableEngine] | None = None  # the last merge that was wrong on a fresh table, too
         self._path = path
         self._target = sequence.target
         self._first = 0
@@ -175,7 +175,7 @@ class _Run:
 
     def _merge(self, step: Merge) -> None:
         engine = self._writers[step.writer] if step.writer else self._engine
-        assert isinstance(engine, LivingEngine)  # noqa: S101 - looked at before
+        assert isinstance(engine, ExistingTableEngine)  # noqa: S101 - looked at before
         case = Case(id="step", target=self._target, source=step.source, sql=step.sql, conf=step.conf)
         version = newest_version(self._path)
         bound = BoundEngine(engine, self._path)

@@ -11,7 +11,7 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.explanation.alternatives import alternatives
 from mergecheck.harness.explanation.document import explanation_json
 from mergecheck.harness.explanation.implied import implied
-from mergecheck.harness.explanation.rows import Fate, row_stories
+from mergecheck.harness.explanation.rows import RowOutcome, row_stories
 from mergecheck.harness.explanation.text import pair_lines, why_lines
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.reference_oracle import check_case
@@ -122,7 +122,7 @@ def test_ambiguous_matches_and_refusals_are_told() -> None:
     """A merge that is refused has matches, but nothing became of its rows; one refused at analysis has no rows."""
     twice = replace(CASE, source=Source(schema=SCHEMA, rows=((1, "x"), (1, "y"))))
     stories = list(row_stories(twice, evaluate(twice)))
-    assert (stories[0].partners, {story.fate for story in stories}) == ((1, 2), {Fate.UNKNOWN})
+    assert (stories[0].partners, {story.outcome for story in stories}) == ((1, 2), {RowOutcome.UNKNOWN})
     shown = why_lines(twice, evaluate(twice), width=160)
     assert shown[0] == "target 1 (1, NULL) is matched by source 1, 2"
     assert shown[1].startswith(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mergecheck.harness.engine import LivingEngine
+from mergecheck.harness.engine import ExistingTableEngine
 from mergecheck.harness.search.session import open_engine, reference_for, stream_for
 from mergecheck.harness.verdict import Expressions, UserInputError, Verdict
 from tools.corruptions.tables.catalogue import mutants_of
@@ -146,7 +146,7 @@ def _show(runs: dict[str, _Counts]) -> None:
 
 def _tables(engine: Engine, seed: int, first: int, folder: Path) -> Iterator[tuple[int, WrittenTable]]:
     """Yield the tables of random cases that agree, each with the number of its case, from a number on."""
-    if not isinstance(engine, LivingEngine):
+    if not isinstance(engine, ExistingTableEngine):
         raise UserInputError(f"{engine.name} merges into no table that is there; pyspark and delta-spark do")
     reference = reference_for(engine, Expressions.DUCKDB)
     for number, case in itertools.islice(enumerate(stream_for(engine, seed)), first, None):

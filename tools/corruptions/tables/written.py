@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.delta.table_files import TableFiles
-    from mergecheck.harness.engine import Capabilities, LivingEngine
+    from mergecheck.harness.engine import Capabilities, ExistingTableEngine
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
 
@@ -128,7 +128,7 @@ class WrittenTable:
         return check_prepared(PreparedCase(self.case, self.reference), engine).verdict
 
 
-def write_table(engine: LivingEngine, case: Case, reference: Reference, path: Path) -> WrittenTable | None:
+def write_table(engine: ExistingTableEngine, case: Case, reference: Reference, path: Path) -> WrittenTable | None:
     """Merge a case into a table that stays.
 
     Args:

@@ -21,7 +21,7 @@ from mergecheck.harness.cli.options import (
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.sequencing.text import lines_of, result_json, show_result, show_totals
 from mergecheck.harness.configuration.trust.case import require_harmless
-from mergecheck.harness.engine import LivingEngine
+from mergecheck.harness.engine import ExistingTableEngine
 from mergecheck.harness.engines.registry import engine_names
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.lab.sequences.draw import sequences as drawn
@@ -207,7 +207,7 @@ def _require_known(writers: tuple[str, ...], path: Path) -> None:
 
 def _require_living(engines: list[Engine]) -> None:
     """Refuse writers that cannot merge into another's table; a single engine reports this sequence by sequence."""
-    lacking = [engine.name for engine in engines if not isinstance(engine, LivingEngine)]
+    lacking = [engine.name for engine in engines if not isinstance(engine, ExistingTableEngine)]
     if lacking and len(engines) > 1:
         raise UserInputError(f"{lacking[0]} cannot merge into a table that others have written: leave it out")
 
