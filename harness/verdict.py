@@ -102,7 +102,7 @@ class Verdict(Enum):
     BOTH_REJECTED = "both_rejected"
     """engine and reference both reject the statement, with the same error class"""
     JUDGED_IN_PART = "judged_in_part"
-    """the reference predicts nothing; the engine's answer breaks no law that needs no reference; see the reason"""
+    """the reference predicts nothing; the engine's answer breaks no invariant that needs none; see the reason"""
     UNSUPPORTED = "unsupported"
     """the engine does not do this; see the reason"""
     ENGINE_ERROR = "engine_error"
@@ -171,7 +171,7 @@ class Mismatch:
 
     Attributes:
         check: the observable.
-        against: ``reference``, ``expect``, or ``itself`` if the engine's own answer breaks a conservation law.
+        against: ``reference``, ``expect``, or ``itself`` if the engine's own answer breaks an invariant.
         kind: the kind of difference, from a small closed vocabulary of the comparator, e.g. ``missing_rows``,
             ``extra_rows``, ``changed_rows``, ``numTargetRowsCopied``, ``no_error``, ``spurious_error``,
             ``error_class``, ``P-12``. Together with ``check`` it makes the fingerprint.

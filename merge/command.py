@@ -18,8 +18,7 @@ from mergecheck.merge.errors import (
     UncertainCommitError,
     UnsupportedStatementError,
 )
-from mergecheck.merge.executors.optimizations.one_task import shuffles_to_one_task
-from mergecheck.merge.executors.run import (
+from mergecheck.merge.executors.merge_run import (
     MergeRun,
     candidate_files,
     has_deletes,
@@ -28,6 +27,7 @@ from mergecheck.merge.executors.run import (
     shuffle_partitions,
     uses_insert_only_path,
 )
+from mergecheck.merge.executors.optimizations.one_task import shuffles_to_one_task
 from mergecheck.merge.executors.source import (
     MaterializeReason,
     MergeSource,

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.table.snapshot.data_files import total_records
-from mergecheck.merge.table.writing.rows import DELETES, UPDATES, RowAction
+from mergecheck.merge.table.writing.row_records import DELETES, UPDATES, RowAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

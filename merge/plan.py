@@ -14,12 +14,12 @@ from mergecheck.merge.executors.deletion_vectors import mark_changed_rows
 from mergecheck.merge.executors.first_scan import plan_first_scan
 from mergecheck.merge.executors.insert_only import write_only_inserts
 from mergecheck.merge.executors.joins import Joins
+from mergecheck.merge.executors.merge_run import uses_insert_only_path
 from mergecheck.merge.executors.optimizations.broadcast import BroadcastJoins
 from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
 from mergecheck.merge.executors.optimizations.one_task import OneTaskJoins, shuffles_to_one_task, split_bytes
 from mergecheck.merge.executors.optimizations.single_scan import merge_in_single_scan
 from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys, plan_first_scan_by_keys
-from mergecheck.merge.executors.run import uses_insert_only_path
 from mergecheck.merge.metrics import TimedPart
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.conf import MergeConf
     from mergecheck.merge.executors.first_scan import TouchedFiles
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.executors.source import PreparedSource
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.metrics import PathResult

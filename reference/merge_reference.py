@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.outcome import PartialAnswer, Prediction, Rejection, Unsupported
-from mergecheck.model.types.typed import Side
+from mergecheck.model.types.typed import TableSide
 from mergecheck.reference.analysis.clause_names import ClauseNames
 from mergecheck.reference.analysis.new_schema import check_new_schema, dependents_of
 from mergecheck.reference.analysis.resolution import Resolver
@@ -24,8 +24,8 @@ from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
 from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.answer import Reference
+from mergecheck.reference.asked.asked_tables import TARGET_NAME, find_source, known_tables
 from mergecheck.reference.asked.asker import Asker
-from mergecheck.reference.asked.tables import TARGET_NAME, find_source, known_tables
 from mergecheck.reference.doubts import Doubts
 from mergecheck.reference.evaluation.evaluation import Evaluation
 from mergecheck.reference.evaluation.failures import TOO_LONG, interrupted_late, rejection_of
@@ -331,7 +331,7 @@ def _resolver(
     return Resolver(
         names=ClauseNames(
             target=Relation(
-                side=Side.TARGET,
+                side=TableSide.TARGET,
                 qualifier=target_name,
                 schema=case.target.schema,
                 padded=padded,
@@ -339,7 +339,7 @@ def _resolver(
                 has_metadata=True,
             ),
             source=Relation(
-                side=Side.SOURCE,
+                side=TableSide.SOURCE,
                 qualifier=source_name,
                 schema=source.schema,
                 origins=source.origins,

@@ -1,4 +1,4 @@
-"""Conservation laws that a merge's own answer must satisfy (P-5 to P-14, R-234, R-235, R-239).
+"""invariants that a merge's own answer must satisfy (P-5 to P-14, R-234, R-235, R-239).
 
 They need no reference: only the table before, and the table after, the metrics and the change feed as the engine shows
 them. They also localise a fault: a wrong table with consistent metrics has another cause than metrics that contradict
@@ -13,25 +13,25 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.compare.counting_laws import (
+from mergecheck.harness.compare.counting_invariants import (
     COPIED,
     DELETED,
     INSERTED,
-    METRICS_OF_LAWS,
+    METRICS_OF_INVARIANTS,
     UPDATED,
-    counting_laws,
+    counting_invariants,
     feed_counts,
 )
 from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
 from mergecheck.harness.compare.kinds import KINDS
-from mergecheck.harness.compare.log_laws.commit_laws import (
+from mergecheck.harness.compare.log_invariants.commit_invariants import (
     AGAINST,
     broken_by_several,
-    broken_law,
-    record_laws,
-    time_laws,
+    broken_invariant,
+    record_invariants,
+    time_invariants,
 )
-from mergecheck.harness.compare.log_laws.row_tracking_laws import row_id_faults
+from mergecheck.harness.compare.log_invariants.row_tracking_invariants import row_id_faults
 from mergecheck.harness.compare.table_outcome import TableOutcome, records_metrics
 from mergecheck.harness.verdict import Check, Compared, Mismatch
 from mergecheck.model.formatting import counted, row_text
@@ -58,7 +58,7 @@ _ADDING = frozenset({"insert", "update_postimage"})
 
 
 def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[str, str]]) -> tuple[Mismatch, ...]:
-    """Check the laws that the outcome shows enough for; one mismatch per broken law, its kind is the law.
+    """Check the invariants that the outcome shows enough for; one mismatch per broken one, of the invariant's kind.
 
     Args:
         case: gives the table before the merge.
@@ -68,25 +68,25 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
     before = physical_rows(case.target)
     counted = (len(before), len(outcome.rows))
     found = [
-        *_schema_laws(case.target, outcome),
-        *counting_laws(*counted, metrics=outcome.metrics, path=outcome.path, present=present),
-        *_feed_laws(case, before, outcome),
-        *time_laws(outcome.metrics),
-        *(_log_laws(case.target, outcome) if isinstance(outcome, TableOutcome) else ()),
-        *_tracked_row_laws(case, outcome),
+        *_schema_invariants(case.target, outcome),
+        *counting_invariants(*counted, metrics=outcome.metrics, path=outcome.path, present=present),
+        *_feed_invariants(case, before, outcome),
+        *time_invariants(outcome.metrics),
+        *(_log_invariants(case.target, outcome) if isinstance(outcome, TableOutcome) else ()),
+        *_tracked_row_invariants(case, outcome),
     ]
     return tuple(found)
 
 
 def laws_compared(outcome: Outcome) -> Iterator[Compared]:
-    """Name the laws that an outcome shows enough for.
+    """Name the invariants that an outcome shows enough for.
 
     P-6, P-9, P-10 and R-542 are about the metrics that there are; a broken one names them.
     """
     shown = _laws_of_log(outcome) if isinstance(outcome, TableOutcome) else {}
-    metrics = {law for law, names in METRICS_OF_LAWS.items() if names <= outcome.metrics.keys()}
+    metrics = {invariant for invariant, names in METRICS_OF_INVARIANTS.items() if names <= outcome.metrics.keys()}
     metrics -= {"P-7"} if outcome.path is None else set()
-    laws = {
+    invariants = {
         Check.SCHEMA: {"R-234"},
         Check.ROWS: {"P-9"},
         Check.METRICS: metrics | {"P-6", "P-9", "R-542"},
@@ -94,36 +94,36 @@ def laws_compared(outcome: Outcome) -> Iterator[Compared]:
         Check.COMMIT: set() if outcome.committed is None else {"R-239"},
     }
     for check in Check:
-        if kinds := laws.get(check, set()) | shown.get(check, set()):
+        if kinds := invariants.get(check, set()) | shown.get(check, set()):
             yield Compared(check=check, against=AGAINST, kinds=frozenset(kinds))
 
 
 def _laws_of_log(outcome: TableOutcome) -> dict[Check, set[str]]:
     record = outcome.record
     files = set() if outcome.num_files_added is None and record is None else {"P-10-files"}
-    laws = {
+    invariants = {
         Check.SCHEMA: {"R-235"},
         Check.ROWS: {"row_ids"} | ({"R-705"} if record is not None and record.tracked is not None else set()),
         Check.METRICS: {"P-10"} | files,
     }
     if record is not None:
-        laws[Check.METRICS] |= {"P-10-bytes", "P-10-change-files"}
-        laws |= {check: set(KINDS[check]) for check in (Check.COMMIT, Check.FILES, Check.TABLE, Check.LOG)}
-        laws[Check.LOG] -= set() if record.tracked is not None else {"R-724"}
-    return laws
+        invariants[Check.METRICS] |= {"P-10-bytes", "P-10-change-files"}
+        invariants |= {check: set(KINDS[check]) for check in (Check.COMMIT, Check.FILES, Check.TABLE, Check.LOG)}
+        invariants[Check.LOG] -= set() if record.tracked is not None else {"R-724"}
+    return invariants
 
 
-def _schema_laws(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
+def _schema_invariants(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
     """R-234, R-235: evolution only adds. R-239: a schema changes by a commit or not at all."""
     faults = tuple(evolution_faults(target.schema, outcome.schema, widens=_widens(target)))
     if faults:
-        yield replace(broken_law("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA), parts=faults)
+        yield replace(broken_invariant("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA), parts=faults)
     if outcome.committed is False and outcome.schema != target.schema:
-        yield broken_law("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
+        yield broken_invariant("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
 
 
-def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
-    """Laws about the change feed; its balance is left out if the old schema does not evolve to the new one."""
+def _feed_invariants(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
+    """Invariants about the change feed; its balance is left out if the old schema does not evolve to the new one."""
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)
@@ -149,7 +149,7 @@ def _keeps_null_structs(case: Case, outcome: Outcome) -> bool:
     return preserves or outcome.schema == case.target.schema
 
 
-def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
+def _tracked_row_invariants(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
     """R-705: rows keep their ids, and the ids agree with the changes in the metrics and the change feed.
 
     Texts of CHAR columns count as padded (see ``_feed_balance``).
@@ -181,7 +181,7 @@ def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
         changes=changes,
     )
     if found := tuple(faults):
-        yield replace(broken_law("R-705", *found[:_MAX_FAULTS], check=Check.ROWS), parts=found)
+        yield replace(broken_invariant("R-705", *found[:_MAX_FAULTS], check=Check.ROWS), parts=found)
 
 
 def _serves_copies(case: Case, outcome: Outcome) -> bool:
@@ -213,13 +213,13 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
         return row_text(next(row for own, row in rows if own == key), outcome.schema)
 
     if unheld := [key for key, count in held.items() if count < 0]:
-        yield broken_law(
+        yield broken_invariant(
             "P-12", f"the change feed removes {text(unheld[0])}, which the table did not hold", check=Check.CDF
         )
         return
     if off := [(key, count) for key, count in balance.items() if count]:
         lines = [f"{count:+} of {text(key)}" for key, count in off[:3]]
-        yield broken_law(
+        yield broken_invariant(
             "P-12", "table before and change feed do not give the table after; off by", *lines, check=Check.CDF
         )
 
@@ -228,36 +228,36 @@ def _padded(row: Row, lengths: Mapping[int, int]) -> Row:
     return tuple(cell.ljust(lengths[i]) if i in lengths and cell is not None else cell for i, cell in enumerate(row))
 
 
-def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
+def _log_invariants(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
     """P-10: the records of added and removed files agree with the metrics. P-11: statistics are true to the rows.
 
     R-235: what evolution adds is nullable inside arrays and maps too.
     """
     metrics = outcome.metrics
-    laws = {
+    invariants = {
         "removed": (outcome.num_records_removed, (UPDATED, DELETED, COPIED)),
         "added": (outcome.num_records_added, (INSERTED, UPDATED, COPIED)),
     }
-    for what, (records, parts) in laws.items():
+    for what, (records, parts) in invariants.items():
         if outcome.committed is False and records:
-            yield broken_law("P-10", f"the files {what} hold {records} rows, but there is no commit")
+            yield broken_invariant("P-10", f"the files {what} hold {records} rows, but there is no commit")
         elif all(part in metrics for part in parts) and records != sum(metrics[part] for part in parts):
             text = " + ".join(f"{part} {metrics[part]}" for part in parts)
-            yield broken_law("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
+            yield broken_invariant("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
     files = metrics.get("numTargetFilesAdded")
     if outcome.num_files_added is not None and files not in (None, outcome.num_files_added):
         added = counted(outcome.num_files_added, "file")
-        yield broken_law("P-10-files", f"the commit adds {added}, but numTargetFilesAdded is {files}")
+        yield broken_invariant("P-10-files", f"the commit adds {added}, but numTargetFilesAdded is {files}")
     if outcome.record is not None:
-        yield from record_laws(target, outcome, outcome.record)
+        yield from record_invariants(target, outcome, outcome.record)
     if outcome.members_not_null:
         paths = ", ".join(outcome.members_not_null)
-        yield broken_law("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
+        yield broken_invariant("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
     for rule in sorted({rule for rule, _ in outcome.commit_faults}):
         faults = [text for other, text in outcome.commit_faults if other == rule]
         yield broken_by_several(rule, faults, check=_CHECKS.get(rule, Check.COMMIT))
     if outcome.row_id_faults:
-        yield broken_law("row_ids", *outcome.row_id_faults[:_MAX_FAULTS], check=Check.ROWS)
+        yield broken_invariant("row_ids", *outcome.row_id_faults[:_MAX_FAULTS], check=Check.ROWS)
     if outcome.file_faults:
         yield broken_by_several("P-11", outcome.file_faults, check=Check.FILES)
 

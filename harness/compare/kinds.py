@@ -1,4 +1,4 @@
-"""The closed vocabulary of differences that the comparator and the conservation laws report: ``check kind``."""
+"""The closed vocabulary of differences that the comparator and the invariants report: ``check kind``."""
 
 from __future__ import annotations
 

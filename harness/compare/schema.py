@@ -61,7 +61,7 @@ def _null_lines(wanted: Field, found: Field, against: str, *, complete: bool) ->
 def _value_lines(wanted: Field, found: Field, against: str, *, complete: bool) -> Iterator[str]:
     """Compare default and generation expression, which a merge never changes: the texts must be the same.
 
-    Values that an identity column generates stay, too, except its high-water mark, which has its own law (R-226).
+    Values that an identity column generates stay, too, except its high-water mark, which has its own invariant (R-226).
     """
     texts = {
         "DEFAULT": (wanted.default, found.default),

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.evolution import row_converter
-from mergecheck.harness.compare.log_laws.commit_laws import AGAINST, broken_law
+from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST, broken_invariant
 from mergecheck.harness.verdict import Check, Compared, Mismatch
 from mergecheck.model.arrow import rows_to_table
 from mergecheck.model.errors import UnsupportedByReferenceError
@@ -84,7 +84,7 @@ def check_stored_rows(case: Case, outcome: Outcome) -> StoredRows:
         return StoredRows()
     return StoredRows(
         mismatches=tuple(
-            replace(broken_law(rule, _WORDS[rule], *texts[:_MAX_SHOWN], check=Check.ROWS), parts=tuple(texts))
+            replace(broken_invariant(rule, _WORDS[rule], *texts[:_MAX_SHOWN], check=Check.ROWS), parts=tuple(texts))
             for rule, texts in faults.items()
             if texts
         ),

@@ -21,7 +21,7 @@ from mergecheck.model.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.model.types.typed import Side
+from mergecheck.model.types.typed import TableSide
 from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _assigns_what_the_source_lacks(report: EvaluatedCase, error: str) -> bool:
 
 def _on_without_target(report: EvaluatedCase, _error: str) -> bool:
     merge = report.reference.trace.merge
-    return merge is not None and Side.TARGET not in merge.on.sides
+    return merge is not None and TableSide.TARGET not in merge.on.sides
 
 
 def _partition_value_to_escape(report: EvaluatedCase, _error: str) -> bool:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.harness.deviations.bug_models.catalogue import BUG_MODELS
 from mergecheck.harness.deviations.causes import CAUSES
 from mergecheck.harness.deviations.expected import BadDifferenceError, parse_difference
 from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, parse_predicate
-from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.registry import Deviation, Deviations
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.case_file import load_cases, parse_cases
@@ -112,9 +112,9 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
     difference, review = table["difference"], table["review"]
     if not isinstance(difference, list) or not difference:
         raise UserInputError(f'{where}: difference must be a list, such as ["rows missing_rows"]')
-    if table.get("as_if", next(iter(READINGS))) not in READINGS:
-        names = "; ".join(READINGS)
-        raise UserInputError(f"{where}: as_if = {table['as_if']!r} is no reading; known: {names}")
+    if table.get("as_if", next(iter(BUG_MODELS))) not in BUG_MODELS:
+        names = "; ".join(BUG_MODELS)
+        raise UserInputError(f"{where}: as_if = {table['as_if']!r} is no bug model; known: {names}")
     if table.get("cause", next(iter(CAUSES))) not in CAUSES:
         raise UserInputError(f"{where}: cause = {table['cause']!r} is no cause; known: {'; '.join(CAUSES)}")
     if "cause" in table and "message" not in table:
@@ -130,7 +130,7 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
             difference=tuple(map(parse_difference, difference)),
             message=pattern_of(table["message"]) if "message" in table else None,
             cause=CAUSES[table["cause"]] if "cause" in table else None,
-            as_if=READINGS[table["as_if"]] if "as_if" in table else None,
+            as_if=BUG_MODELS[table["as_if"]] if "as_if" in table else None,
             reason=" ".join(table["reason"].split()),
             link=table["link"],
             review=review,

@@ -1,8 +1,8 @@
 """Known deviations of engines, as data: which cases, which difference, why, and the date of the last review.
 
 An entry explains a mismatch only if its engine, its versions and its predicate fit and if some fitting entry names
-every difference of the case. Anything else stays a finding. An entry with a reading defines exactly the engine's
-other behaviour: the answer is compared with the reading's.
+every difference of the case. Anything else stays a finding. An entry with a bug model defines exactly the engine's
+other behaviour: the answer is compared with the bug model's.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
+from mergecheck.harness.deviations.bug_models.catalogue import BUG_MODELS
+from mergecheck.harness.deviations.bug_models.judged import Phase, ask_reference, judged
 from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, parts_of
-from mergecheck.harness.deviations.readings.catalogue import READINGS
-from mergecheck.harness.deviations.readings.judged import Phase, ask_reference, judged
 from mergecheck.harness.deviations.row_pairing import expecting_all_cells
 from mergecheck.harness.verdict import EngineDownError, ExitCode, MergecheckError, Verdict
 from mergecheck.model.outcome import Rejection
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
     from packaging.specifiers import SpecifierSet
 
+    from mergecheck.harness.deviations.bug_models.judged import Ask, BugModel, Judged
     from mergecheck.harness.deviations.causes import Cause
     from mergecheck.harness.deviations.expected import ExpectedDifference
     from mergecheck.harness.deviations.predicates import Predicate
-    from mergecheck.harness.deviations.readings.judged import Ask, Judged, Reading
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.model.case import Case
 
-_ORDER = {name: place for place, name in enumerate(READINGS)}
+_ORDER = {name: place for place, name in enumerate(BUG_MODELS)}
 
 
 class StaleDeviationError(MergecheckError):
@@ -68,7 +68,7 @@ class Deviation:
     difference: tuple[ExpectedDifference, ...]
     message: re.Pattern[str] | None
     cause: Cause | None
-    as_if: Reading | None
+    as_if: BugModel | None
     reason: str
     link: str
     review: dt.date
@@ -111,7 +111,7 @@ class Deviations:
     ) -> tuple[Deviation, ...]:
         """Return the entries that together explain every difference of a mismatch; none if one is left over.
 
-        Entries with a reading are tried one by one, and together. A reading cannot be applied to a difference between
+        Entries with a bug model are tried one by one, and together. A bug model is not applied to a difference between
         the
         engine's own answers; there such entries explain their ``difference``.
 
@@ -212,24 +212,24 @@ class Deviations:
 
 
 def _rewritten(
-    answer: Judged, rewrites: Sequence[tuple[Deviation, Reading]]
+    answer: Judged, rewrites: Sequence[tuple[Deviation, BugModel]]
 ) -> Iterator[tuple[tuple[Deviation, ...], Judged]]:
     """Apply every set of rewrites of which each changes something, small sets first, each in the given order."""
     waiting: deque[tuple[tuple[Deviation, ...], int, Judged]] = deque([((), 0, answer)])
     while waiting:
         used, first, now = waiting.popleft()
         yield used, now
-        for place, (entry, reading) in enumerate(rewrites[first:], start=first):
-            after = reading.apply(now)
+        for place, (entry, bug_model) in enumerate(rewrites[first:], start=first):
+            after = bug_model.apply(now)
             if after is not None:
                 waiting.append(((*used, entry), place + 1, after))
 
 
-def _repaired(now: Judged, repairs: Sequence[tuple[Deviation, Reading]]) -> tuple[Judged, list[Deviation]]:
+def _repaired(now: Judged, repairs: Sequence[tuple[Deviation, BugModel]]) -> tuple[Judged, list[Deviation]]:
     """Apply repairs in the given order; those that change nothing are left out."""
     used = []
-    for entry, reading in repairs:
-        after = reading.apply(now)
+    for entry, bug_model in repairs:
+        after = bug_model.apply(now)
         if after is not None:
             now = after
             used.append(entry)

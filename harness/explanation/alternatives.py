@@ -23,7 +23,7 @@ from mergecheck.reference.syntax.statement import Action, Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.properties.merge_text import MergeText
+    from mergecheck.harness.properties.merge_text import StatementText
     from mergecheck.model.case import Case
     from mergecheck.reference.trace import Trace
 
@@ -71,7 +71,7 @@ def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:
     yield from _settings(case)
 
 
-def _null_conditions(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+def _null_conditions(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     for i, clause in enumerate(text.clauses):
         if clause.condition is None:
             continue
@@ -104,7 +104,7 @@ def _null_is_false_inside(condition: str) -> str | None:
     return str(tree.transform(known).sql(dialect="databricks"))
 
 
-def _operators(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+def _operators(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     for old, new in (("=", "<=>"), ("<=>", "=")):
         on = with_operator(text.on, old, new)
         if on != text.on:
@@ -116,7 +116,7 @@ def _operators(text: MergeText) -> Iterator[tuple[str, MergeText]]:
                 yield f"as if clause {i + 1} said {new} for {old}", edited
 
 
-def _order(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+def _order(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     """Swap two clauses of a kind; a clause without a condition gets one, so that it may stand anywhere."""
     places: dict[Kind, list[int]] = {}
     for i, clause in enumerate(text.clauses):
@@ -128,7 +128,7 @@ def _order(text: MergeText) -> Iterator[tuple[str, MergeText]]:
             yield f"as if clause {j + 1} came before clause {i + 1}", replace(text, clauses=tuple(clauses))
 
 
-def _conditions(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+def _conditions(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     for i, clause in enumerate(text.clauses):
         if clause.condition is None:
             continue
@@ -141,7 +141,7 @@ def _conditions(text: MergeText) -> Iterator[tuple[str, MergeText]]:
             yield f"as if clause {i + 1} did not say {part}", edited
 
 
-def _clauses(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+def _clauses(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     for i, clause in enumerate(text.clauses):
         never = text.with_clause(i, replace(clause, condition="FALSE"))
         yield f"as if clause {i + 1} were not there", never
@@ -154,7 +154,7 @@ def _clauses(text: MergeText) -> Iterator[tuple[str, MergeText]]:
         yield "as if no clause applied", never
 
 
-def _matching(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+def _matching(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     for part, rest in _without_conjuncts(text.on):
         yield f"as if ON did not say {part}", replace(text, on=rest)
     yield "as if no rows matched", replace(text, on="FALSE")

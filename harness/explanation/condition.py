@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class EvaluatedClause:
     """A clause and the value of its condition.
 
     Attributes:
@@ -51,7 +51,7 @@ class Conditions:
         self._schema = case.target.schema
         self.target_rows = physical_rows(case.target)
 
-    def tried(self, kind: Kind, candidate: Candidate) -> tuple[Tried, ...]:
+    def tried(self, kind: Kind, candidate: Candidate) -> tuple[EvaluatedClause, ...]:
         """List the clauses of a kind with the values of their conditions on one unit.
 
         Those behind the clause that applied are left out: the first that holds decides (R-301).
@@ -62,7 +62,7 @@ class Conditions:
         of_kind = [(i, clause) for i, clause in enumerate(self._statement.clauses, start=1) if clause.kind is kind]
         end = len(of_kind) if candidate.applied is None else candidate.applied + 1
         return tuple(
-            Tried(
+            EvaluatedClause(
                 clause=number,
                 condition=clause.condition_text,
                 value=value,

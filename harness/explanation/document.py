@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.explanation.rows import row_stories
+from mergecheck.harness.explanation.row_stories import row_stories
 from mergecheck.model.outcome import Prediction
 from mergecheck.model.values import encode_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.harness.explanation.rows import RowStory
+    from mergecheck.harness.explanation.row_stories import RowStory
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference

@@ -53,7 +53,7 @@ class Fingerprint:
 def primary_mismatch(report: CaseReport) -> Mismatch:
     """Return the mismatch that names the fault; the report must have one.
 
-    A broken law shows that two observables contradict each other; if the reference differs too, that shows which.
+    A broken invariant shows that two observables contradict each other; if the reference differs too, that shows which.
     """
     return min(
         report.mismatches,

@@ -1,4 +1,4 @@
-"""The reference as an engine, so that relations, conservation laws and ``expect`` can test its answers."""
+"""The reference as an engine, so that relations, invariants and ``expect`` can test its answers."""
 
 from __future__ import annotations
 

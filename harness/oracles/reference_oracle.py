@@ -18,7 +18,7 @@ from mergecheck.harness.compare.answers.rejections import (
     spurious_error,
 )
 from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
-from mergecheck.harness.compare.log_laws.commit_laws import AGAINST as ITSELF
+from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST as ITSELF
 from mergecheck.harness.compare.stored_rows import check_stored_rows
 from mergecheck.harness.oracles.engine_call import raised, run_limited
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
@@ -121,11 +121,11 @@ def check_prepared(prepared: PreparedCase, engine: Engine, *, limit: TimeLimit =
     """Run a case whose reference result is known, compare, and report everything known afterwards.
 
     An engine agrees if it gives the reference's answer or, if the layout of files decides (R-322), the alternative
-    one; if it fulfils the case's ``expect``; and if its answer obeys the conservation laws. If both reject the
+    one; if it fulfils the case's ``expect``; and if its answer obeys the invariants. If both reject the
     statement, the verdict is ``both_rejected``, also if ``expect`` names that error. If the reference does not support
-    the case, the engine is checked against ``expect``, the laws and the reference's partial knowledge, and ``reason``
-    states this; without ``expect`` an answer that breaks none of them is ``judged_in_part``. The engine is not run if
-    it has rejected the case beforehand; then only its reason is counted.
+    the case, the engine is checked against ``expect``, the invariants and the reference's partial knowledge, and
+    ``reason`` states this; without ``expect`` an answer that breaks none of them is
+    ``judged_in_part``. The engine is not run if it has rejected the case beforehand; then only its reason is counted.
 
     Args:
         prepared: the case, and the reference's evaluation.
@@ -216,7 +216,7 @@ def compare_answer(
     present: frozenset[tuple[str, str]],
     must_fail: bool,
 ) -> Comparison:
-    """Hold an answer against the reference, the case's ``expect`` and the conservation laws.
+    """Hold an answer against the reference, the case's ``expect`` and the invariants.
 
     Args:
         prepared: the case, and the reference's evaluation.
@@ -235,7 +235,7 @@ def compare_answer(
         parts.append(compare_expectation(case.expect, result, capabilities=capabilities, schema=case.target.schema))
     mismatches = [m for part in parts for m in part.mismatches]
     compared = [made for part in parts for made in part.compared]
-    if isinstance(result, Outcome) and capabilities.rows:  # the laws compare everything with the rows after
+    if isinstance(result, Outcome) and capabilities.rows:  # the invariants compare everything with the rows after
         mismatches.extend(invariant_mismatches(case, result, present))
         compared.extend(laws_compared(result))
         if not must_fail:

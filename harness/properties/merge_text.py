@@ -74,7 +74,7 @@ class ClauseText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeText:
+class StatementText:
     """A MERGE in pieces.
 
     Attributes:
@@ -124,17 +124,17 @@ class MergeText:
         """Write the statement on one line."""
         return " ".join([self.head, "ON", self.on, *(clause.sql() for clause in self.clauses)])
 
-    def with_clause(self, place: int, clause: ClauseText) -> MergeText:
+    def with_clause(self, place: int, clause: ClauseText) -> StatementText:
         """Return the statement with another clause at a place."""
         return replace(self, clauses=(*self.clauses[:place], clause, *self.clauses[place + 1 :]))
 
 
-def merge_text(sql: str) -> MergeText | None:
+def merge_text(sql: str) -> StatementText | None:
     """Read a statement; None if Spark's parser refuses it, or if it is beyond the reference's grammar."""
     merge = written_merge(sql)
     if merge is None:
         return None
-    return MergeText(
+    return StatementText(
         ctes=None if merge.ctes is None else _one_line(merge.ctes.text),
         evolves=merge.evolution is not None,
         target=merge.target.text,

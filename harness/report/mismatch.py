@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE
-from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
-from mergecheck.harness.explanation.text import reading_lines, why_lines
+from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST
+from mergecheck.harness.explanation.explanation_text import reading_lines, why_lines
 from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines

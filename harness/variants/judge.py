@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.checker import NONE_KNOWN, Checker
 from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.answers.rejections import compare_rejection, no_error, same_error_class, spurious_error
-from mergecheck.harness.compare.log_laws.identity_laws import settle_ids
+from mergecheck.harness.compare.log_invariants.identity_invariants import settle_ids
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS

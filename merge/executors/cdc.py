@@ -11,21 +11,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.executors.clauses import CLAUSE, describe_clauses, generate_precomputed_conditions_and_df
+from mergecheck.merge.executors.merge_run import is_sole_unconditional_delete
 from mergecheck.merge.executors.output import (
     TARGET_ROW_PRESENT,
     generate_write_all_changes_output_cols,
     kept_row_ids,
 )
-from mergecheck.merge.executors.run import is_sole_unconditional_delete
-from mergecheck.merge.table.writing.rows import ACTION, UPDATES, RowAction
+from mergecheck.merge.table.writing.row_records import ACTION, UPDATES, RowAction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.executors.output import OutputCols
-    from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
 
 _logger = logging.getLogger(__name__)

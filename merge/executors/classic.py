@@ -14,7 +14,7 @@ from mergecheck.merge.executors.cdc import (
     rows_to_write,
 )
 from mergecheck.merge.executors.first_scan import plan_first_scan, scan_for_matches, touched_files
-from mergecheck.merge.executors.run import is_matched_only, is_sole_unconditional_delete
+from mergecheck.merge.executors.merge_run import is_matched_only, is_sole_unconditional_delete
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.logs import TRACE
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from mergecheck.merge.executors.first_scan import FirstScan, TouchedFiles
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
 
 _logger = logging.getLogger(__name__)

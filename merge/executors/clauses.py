@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.merge.executors.run import clause_type
+from mergecheck.merge.executors.merge_run import clause_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

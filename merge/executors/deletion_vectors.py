@@ -16,7 +16,7 @@ from mergecheck.merge.executors.cdc import (
     rows_to_write,
 )
 from mergecheck.merge.executors.clauses import CLAUSE, COPIED
-from mergecheck.merge.executors.run import has_inserts
+from mergecheck.merge.executors.merge_run import has_inserts
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from mergecheck.merge.executors.first_scan import TouchedFiles
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
 
 

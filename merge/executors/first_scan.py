@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
-from mergecheck.merge.executors.run import is_matched_only
+from mergecheck.merge.executors.merge_run import is_matched_only
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
 from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, Row
 
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedExpression, ResolvedMerge
     from mergecheck.merge.table.snapshot.data_files import DataFile
 

@@ -11,12 +11,12 @@ from mergecheck.merge.executors.clauses import (
     generate_clause_output_exprs,
     generate_precomputed_conditions_and_df,
 )
+from mergecheck.merge.executors.merge_run import has_inserts
 from mergecheck.merge.executors.output import OutputCols, named_output_columns, row_action
-from mergecheck.merge.executors.run import has_inserts
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
 from mergecheck.merge.table.reading.scan import scan_files
-from mergecheck.merge.table.writing.rows import ACTION
+from mergecheck.merge.table.writing.row_records import ACTION
 from mergecheck.merge.table.writing.write import WriteResult
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.executors.clauses import PrecomputedClause
     from mergecheck.merge.executors.first_scan import TouchedFiles
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.snapshot.data_files import DataFile
 

@@ -9,7 +9,7 @@ from mergecheck.merge.executors.clauses import CLAUSE, COPIED, IGNORED, generate
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
 from mergecheck.merge.syntax.statement import ActionType, ClauseKind
 from mergecheck.merge.table.reading.row_ids import COMMIT_VERSION, ROW_ID
-from mergecheck.merge.table.writing.rows import ACTION, KEPT_COMMIT_VERSION, KEPT_ROW_ID, UPDATES, RowAction
+from mergecheck.merge.table.writing.row_records import ACTION, KEPT_COMMIT_VERSION, KEPT_ROW_ID, UPDATES, RowAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.table.snapshot.data_files import DataFile
 
 

@@ -30,7 +30,7 @@ _DUCKDB = {
 }
 
 
-class Side(Enum):
+class TableSide(Enum):
     """The two tables; the value is the prefix of their columns in the evaluation."""
 
     TARGET = "t"
@@ -65,7 +65,7 @@ class Typed:
 
     sql: str
     type: DataType
-    sides: frozenset[Side] = frozenset()
+    sides: frozenset[TableSide] = frozenset()
     partial: bool = False
     skippable: bool = False
     call: ArrayCall | None = None

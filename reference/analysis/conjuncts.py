@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.model.types.typed import Side
+from mergecheck.model.types.typed import TableSide
 from mergecheck.reference.analysis.resolved import TargetConjunct
 from mergecheck.reference.asked.asker import sides_of
 from mergecheck.reference.syntax.query_tree import conjuncts
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> bool:
     """Return whether ON equates values of the two tables, and has no conjunct without columns."""
-    each = frozenset({Side.TARGET}), frozenset({Side.SOURCE})
+    each = frozenset({TableSide.TARGET}), frozenset({TableSide.SOURCE})
     found = False
     for part in conjuncts(condition):
         if not _sides(part, translator, asks=asks):
@@ -34,7 +34,7 @@ def is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> b
     return found
 
 
-def _sides(node: exp.Expr, translator: Translator, *, asks: bool) -> frozenset[Side]:
+def _sides(node: exp.Expr, translator: Translator, *, asks: bool) -> frozenset[TableSide]:
     return sides_of(node, translator.scope) if asks else translator.translate(node).sides
 
 
@@ -54,7 +54,7 @@ def target_only_conjuncts(
     found: list[TargetConjunct] = []
     is_known = True
     for part in parts:
-        if asks and not sides_of(part, translator.scope) <= frozenset({Side.TARGET}):
+        if asks and not sides_of(part, translator.scope) <= frozenset({TableSide.TARGET}):
             continue
         try:
             typed = translator.operand(part)
@@ -63,7 +63,7 @@ def target_only_conjuncts(
                 raise
             is_known = False
         else:
-            if typed.sides <= frozenset({Side.TARGET}):
+            if typed.sides <= frozenset({TableSide.TARGET}):
                 columns, constants = _columns(part, translator), _constants(part, translator)
                 found.append(TargetConjunct(condition=typed, columns=columns, constants=constants))
     return tuple(found), is_known

@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import StructType
-from mergecheck.model.types.typed import Side, identifier
+from mergecheck.model.types.typed import TableSide, identifier
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
@@ -145,5 +145,5 @@ def _translated(node: exp.Expr, text: str, translator: Translator, asker: Asker)
 
 def _translator(schema: Schema, *, case_sensitive: bool) -> Translator:
     values = tuple(f"c{i}" for i in range(len(schema.columns)))
-    row = Relation(side=Side.TARGET, qualifier="", schema=schema, values=values)
+    row = Relation(side=TableSide.TARGET, qualifier="", schema=schema, values=values)
     return Translator(Scope(relations=(row,), place="constraint", case_sensitive=case_sensitive))

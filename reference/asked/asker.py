@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mergecheck.model.types.data_types import DataType, Schema
-    from mergecheck.model.types.typed import Side
+    from mergecheck.model.types.typed import TableSide
     from mergecheck.reference.asked.evaluator import CaseEvaluator
     from mergecheck.reference.expressions.names import Relation, Scope
     from mergecheck.reference.expressions.translation import Translator
@@ -57,15 +57,15 @@ class Asked:
     text: str
     type: DataType
     relations: tuple[Relation, ...]
-    sides: frozenset[Side]
+    sides: frozenset[TableSide]
 
     @property
-    def side(self) -> Side | None:
+    def side(self) -> TableSide | None:
         """The table whose rows are enough to evaluate it; None if it takes pairs of rows."""
         sides = {relation.side for relation in self.relations} if len(self.relations) == 1 else self.sides
         return next(iter(sides)) if len(sides) == 1 else None
 
-    def on(self, side: Side | None) -> Asked:
+    def on(self, side: TableSide | None) -> Asked:
         """Give it with the relation of one side only; with all for None."""
         if side is None:
             return self
@@ -199,7 +199,7 @@ class Asker:
         return isinstance(node, exp.Func) and any(name.lower() in _UNKNOWABLE for name in type(node).sql_names())
 
 
-def sides_of(node: exp.Expr, scope: Scope) -> frozenset[Side]:
+def sides_of(node: exp.Expr, scope: Scope) -> frozenset[TableSide]:
     """Name the tables whose columns an expression uses."""
     return frozenset(relation.side for relation, _ in _columns(node, scope))
 

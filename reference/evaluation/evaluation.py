@@ -37,6 +37,7 @@ from mergecheck.reference.analysis.new_schema import dependents_of
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.doubts import ERROR
 from mergecheck.reference.evaluation.commit_info import predict_commit_info, predict_result_row
+from mergecheck.reference.evaluation.evaluated_tables import Tables
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.generated_ids import columns_with_generated_ids, predict_generated_ids
 from mergecheck.reference.evaluation.metrics import Counts, predict_metrics
@@ -49,7 +50,6 @@ from mergecheck.reference.evaluation.rewrite import (
     touched_files,
 )
 from mergecheck.reference.evaluation.several_matches import MULTI_MATCH, SeveralMatches, is_acted_on_twice
-from mergecheck.reference.evaluation.tables import Tables
 from mergecheck.reference.evaluation.written_rows import (
     broken_before_stored,
     broken_constraints,

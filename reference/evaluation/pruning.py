@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mergecheck.model.case import Target
     from mergecheck.reference.analysis.resolved import Resolved, TargetConjunct
-    from mergecheck.reference.evaluation.tables import Tables
+    from mergecheck.reference.evaluation.evaluated_tables import Tables
 
 
 def may_be_pruned(tables: Tables, merge: Resolved, files: Sequence[int], hidden: Iterable[int]) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.analysis.constraints import RowCheck
     from mergecheck.reference.analysis.resolved import ResolvedClause
-    from mergecheck.reference.evaluation.tables import Tables
+    from mergecheck.reference.evaluation.evaluated_tables import Tables
     from mergecheck.reference.trace import Candidate, Effects
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import STRING, ArrayType, DataType, MapType, Schema, StructType
-from mergecheck.model.types.typed import Side, Typed, identifier, string_literal
+from mergecheck.model.types.typed import TableSide, Typed, identifier, string_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ class ResolvedName:
         char_length: see ``Typed``.
     """
 
-    side: Side
+    side: TableSide
     index: int
     sql: str
     type: DataType
@@ -58,7 +58,7 @@ class Relation:
         has_metadata: whether it has the hidden column ``_metadata`` of Delta tables (R-138); None if unknown.
     """
 
-    side: Side
+    side: TableSide
     qualifier: str
     schema: Schema
     values: tuple[str, ...] | None = None

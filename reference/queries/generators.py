@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.types.data_types import INT, ArrayType, DataType, Field, MapType, Schema, StructType
-from mergecheck.model.types.typed import Side, identifier
+from mergecheck.model.types.typed import TableSide, identifier
 from mergecheck.reference.expressions.names import Relation
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def generated(
     is_outer = isinstance(node, _OUTER) or (view is not None and bool(view.args.get("outer")))
     join = f" LEFT JOIN LATERAL ({rows}) AS {name} ON TRUE" if is_outer else f" CROSS JOIN LATERAL ({rows}) AS {name}"
     relation = Relation(
-        side=Side.SOURCE,
+        side=TableSide.SOURCE,
         qualifier="" if view is None else view.alias,
         schema=schema,
         values=tuple(f"{name}.c{i}" for i in range(len(columns))),

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import Field, Schema
-from mergecheck.model.types.typed import Side, Typed
+from mergecheck.model.types.typed import TableSide, Typed
 from mergecheck.reference.expressions.comparisons import compare
 from mergecheck.reference.expressions.functions import same_type
 from mergecheck.reference.expressions.names import Relation, Scope
@@ -334,7 +334,7 @@ class Reader:
         rows = self._renamed(rows, node)
         name = self._alias(number)
         relation = Relation(
-            side=Side.SOURCE,
+            side=TableSide.SOURCE,
             qualifier=qualifier,
             schema=rows.schema,
             values=_columns_of(name, len(rows.schema.columns)),
@@ -415,7 +415,7 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 def _column(rows: Rows, index: int) -> Typed:
     values = tuple(f"c{i}" for i in range(len(rows.schema.columns)))
-    return Relation(side=Side.SOURCE, qualifier="", schema=rows.schema, values=values).typed(index)
+    return Relation(side=TableSide.SOURCE, qualifier="", schema=rows.schema, values=values).typed(index)
 
 
 def _listed(values: Sequence[Typed]) -> str:

@@ -13,7 +13,7 @@ from mergecheck.harness.checker import NONE_KNOWN, Checker
 from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engines.spark_values.on_demand import SparkNotStarted
-from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, why_lines
+from mergecheck.harness.explanation.explanation_text import MOST_EVALUATED_PAIRS, why_lines
 from mergecheck.harness.lab.conformance import Result
 from mergecheck.harness.lab.conformance import conform as conform_by
 from mergecheck.harness.oracles.reference_oracle import check_case

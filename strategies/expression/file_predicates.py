@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.conditions import compared, conditions_over
 from mergecheck.strategies.expression.scopes import draw_constant, draw_reference
-from mergecheck.strategies.syntax.expressions import Between, Comparison, In, IsNull, Literal, Operator, Side
+from mergecheck.strategies.syntax.expressions import Between, Comparison, In, IsNull, Literal, MergeTable, Operator
 from mergecheck.strategies.syntax.literals import writable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:
 
     It shrinks to an equality with a value of the first row.
     """
-    scope = scope.of_side(Side.TARGET)
+    scope = scope.of_side(MergeTable.TARGET)
     columns = scope.comparable
     num_rows = len(columns[0].cells) if columns else 0
     if num_rows == 0 or chance(draw, 15):

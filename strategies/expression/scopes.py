@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mergecheck.model.types.data_types import INTEGER_BITS
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
-from mergecheck.strategies.syntax.expressions import Literal, Reference, Side
+from mergecheck.strategies.syntax.expressions import Literal, MergeTable, Reference
 from mergecheck.strategies.syntax.literals import writable
 from mergecheck.strategies.syntax.statement import ClauseKind
 from mergecheck.strategies.table.domains import domain
@@ -38,7 +38,7 @@ class Candidate:
         cells: the value of each row.
     """
 
-    side: Side
+    side: MergeTable
     column: Column
     cells: tuple[Value, ...]
 
@@ -63,7 +63,7 @@ class Scope:
     visible: tuple[str, ...]
     features: frozenset[Feature]
 
-    def of_side(self, side: Side) -> Scope:
+    def of_side(self, side: MergeTable) -> Scope:
         """Return the scope with the columns of one table only, though both tables are visible."""
         some = tuple(candidate for candidate in self.candidates if candidate.side is side)
         return replace(self, candidates=some)
@@ -81,8 +81,8 @@ class Scope:
 def whole_scope(features: frozenset[Feature], schemas: Schemas, tables: Tables) -> Scope:
     """Return the scope of ON and of MATCHED clauses: both tables."""
     sides = (
-        (Side.TARGET, schemas.target, tables.target),
-        (Side.SOURCE, schemas.source, visible_source(schemas, tables)),
+        (MergeTable.TARGET, schemas.target, tables.target),
+        (MergeTable.SOURCE, schemas.source, visible_source(schemas, tables)),
     )
     candidates = tuple(
         Candidate(side=side, column=column, cells=tuple(row[place] for row in rows))
@@ -96,7 +96,7 @@ def clause_scope(scope: Scope, kind: ClauseKind) -> Scope:
     """Reduce the whole scope to the columns that a clause of a kind may use (R-115)."""
     if kind is ClauseKind.MATCHED:
         return scope
-    only = scope.of_side(Side.SOURCE if kind is ClauseKind.NOT_MATCHED else Side.TARGET)
+    only = scope.of_side(MergeTable.SOURCE if kind is ClauseKind.NOT_MATCHED else MergeTable.TARGET)
     return replace(only, visible=_visible(only.candidates))
 
 

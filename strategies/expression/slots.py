@@ -65,8 +65,8 @@ def draw_slot(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> S
     to_partition = column.name in schemas.partition_by
     fitting = tuple(found for found in scope.candidates if _fits(found.column, column, scope, to_partition))
     meant = schemas.namesake(column.name) or column
-    sources = [found for found in fitting if found.side is e.Side.SOURCE and found.column == meant]
-    own = [found for found in fitting if found.side is e.Side.TARGET and found.column == column]
+    sources = [found for found in fitting if found.side is e.MergeTable.SOURCE and found.column == meant]
+    own = [found for found in fitting if found.side is e.MergeTable.TARGET and found.column == column]
     return Slot(
         column=column,
         scope=scope,

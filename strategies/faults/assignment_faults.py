@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mergecheck.model.types.data_types import INT, ArrayType, MapType, StructType, quote
 from mergecheck.strategies.faults.condition_faults import NOWHERE
-from mergecheck.strategies.syntax.expressions import NULL, Literal, Reference, Side, Verbatim
+from mergecheck.strategies.syntax.expressions import NULL, Literal, MergeTable, Reference, Verbatim
 from mergecheck.strategies.syntax.spark_sql import expression_text, qualifier
 from mergecheck.strategies.syntax.statement import Action, Assignment, Clause, ClauseKind, Statement
 
@@ -56,7 +56,7 @@ def value_of(text: str) -> Break:
         def edited(clause: Clause) -> Sequence[Assignment]:
             first, *rest = clause.assignments
             table = qualifier(clause.side, statement.aliases)
-            column = (schemas.source if clause.side is Side.SOURCE else schemas.target)[0]
+            column = (schemas.source if clause.side is MergeTable.SOURCE else schemas.target)[0]
             value = text.format(table=table, column=f"{table}.{quote(column.name)}")
             return replace(first, value=Verbatim(value)), *rest
 
@@ -116,7 +116,7 @@ def field_of_struct(action: Action) -> Break:
             return None
         name, updates = column.name, action is Action.UPDATE
         field = Assignment(column=name, path=(column.type.fields[0].name,), value=NULL, qualified=updates)
-        whole = Assignment(column=name, value=Reference(side=Side.TARGET, name=name))
+        whole = Assignment(column=name, value=Reference(side=MergeTable.TARGET, name=name))
         added = (whole, field) if updates else (field,)
         return _relisted(draw, statement, lambda clause: _instead(clause, column, *added), action)
 

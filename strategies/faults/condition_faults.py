@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from hypothesis import strategies as st
 
 from mergecheck.model.types.data_types import INT, quote
-from mergecheck.strategies.syntax.expressions import And, IsNull, Literal, Reference, Side, Verbatim, conjunction
+from mergecheck.strategies.syntax.expressions import And, IsNull, Literal, MergeTable, Reference, Verbatim, conjunction
 from mergecheck.strategies.syntax.spark_sql import qualifier
 from mergecheck.strategies.syntax.statement import ClauseKind
 
@@ -28,16 +28,16 @@ Break: TypeAlias = "Callable[[DrawFn, Statement, Schemas], Statement | None]"
 NOWHERE = "no_such_column"
 """A name that no drawn table has."""
 
-_WRONG_SIDES = {ClauseKind.NOT_MATCHED: Side.TARGET, ClauseKind.NOT_MATCHED_BY_SOURCE: Side.SOURCE}
+_WRONG_SIDES = {ClauseKind.NOT_MATCHED: MergeTable.TARGET, ClauseKind.NOT_MATCHED_BY_SOURCE: MergeTable.SOURCE}
 
 
 def _conditioned(
-    draw: DrawFn, statement: Statement, changed: Callable[[Side, Expression | None], Expression]
+    draw: DrawFn, statement: Statement, changed: Callable[[MergeTable, Expression | None], Expression]
 ) -> Statement:
     """Change ON or the condition of some clause; ``changed`` gets a side in scope there."""
     place = draw(st.sampled_from((None, *range(len(statement.clauses)))))
     if place is None:
-        return replace(statement, condition=changed(Side.TARGET, statement.condition))
+        return replace(statement, condition=changed(MergeTable.TARGET, statement.condition))
     clause = statement.clauses[place]
     return statement.with_clause(place, replace(clause, condition=changed(clause.side, clause.condition)))
 
@@ -45,7 +45,7 @@ def _conditioned(
 def unresolved_condition(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
     """Use a column that does not exist in ON or in a condition (R-117)."""
 
-    def changed(side: Side, condition: Expression | None) -> Expression:
+    def changed(side: MergeTable, condition: Expression | None) -> Expression:
         return conjunction(condition, Verbatim(f"({qualifier(side, statement.aliases)}.{NOWHERE} = 1)"))
 
     return _conditioned(draw, statement, changed)
@@ -57,7 +57,7 @@ def ambiguous(_draw: DrawFn, statement: Statement, schemas: Schemas) -> Statemen
     both = [column.name for column in schemas.target if column.name.lower() in source]
     if not both:
         return None
-    bare = IsNull(operand=Reference(side=Side.TARGET, name=both[0], qualified=False), negated=True)
+    bare = IsNull(operand=Reference(side=MergeTable.TARGET, name=both[0], qualified=False), negated=True)
     return replace(statement, condition=And(statement.condition, bare))
 
 
@@ -78,10 +78,10 @@ def condition_of(text: str) -> Break:
     """
 
     def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement:
-        names = dict(zip((Side.TARGET, Side.SOURCE), map(quote, schemas.keys[0]), strict=True))
-        table = Side.TARGET if statement.self_merge else Side.SOURCE
+        names = dict(zip((MergeTable.TARGET, MergeTable.SOURCE), map(quote, schemas.keys[0]), strict=True))
+        table = MergeTable.TARGET if statement.self_merge else MergeTable.SOURCE
 
-        def changed(side: Side, condition: Expression | None) -> Expression:
+        def changed(side: MergeTable, condition: Expression | None) -> Expression:
             column = f"{qualifier(side, statement.aliases)}.{names[side]}"
             tested = text.format(column=column, other=names[table], table=table.value)
             return conjunction(condition, Verbatim(f"({tested})"))
@@ -130,10 +130,10 @@ def wrong_side(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statemen
     return statement.with_clause(place, replace(clause, condition=condition))
 
 
-def _reference(draw: DrawFn, statement: Statement, schemas: Schemas, side: Side) -> Reference:
+def _reference(draw: DrawFn, statement: Statement, schemas: Schemas, side: MergeTable) -> Reference:
     """Draw a column of a side, also unqualified if the other table has no column of the name."""
     columns, others = schemas.target, schemas.source
-    if side is Side.SOURCE:
+    if side is MergeTable.SOURCE:
         columns, others = others, columns
     taken = {column.name.lower() for column in others}
     free = [column.name for column in columns if column.name.lower() not in taken]

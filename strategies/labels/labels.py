@@ -13,7 +13,7 @@ from mergecheck.strategies.labels.content_labels import (
 )
 from mergecheck.strategies.settings import insert_only_optimised
 from mergecheck.strategies.statement.matches import is_multi_matched, match_matrix, units
-from mergecheck.strategies.syntax.expressions import TRUE, And, Reference, Side, nodes
+from mergecheck.strategies.syntax.expressions import TRUE, And, MergeTable, Reference, nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.syntax.truth import evaluator, places
 from mergecheck.strategies.table.rows import visible_source
@@ -96,7 +96,7 @@ def _has_target_only_part(condition: Expression) -> bool:
     if isinstance(condition, And):
         return _has_target_only_part(condition.left) or _has_target_only_part(condition.right)
     sides = {node.side for node in nodes(condition) if isinstance(node, Reference)}
-    return sides == {Side.TARGET}
+    return sides == {MergeTable.TARGET}
 
 
 def _table_labels(merge: DrawnMerge) -> Iterator[str]:

@@ -13,7 +13,7 @@ from mergecheck.strategies.expression.scopes import draw_reference
 from mergecheck.strategies.expression.slots import Slot, draw_slot, field_slot
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.syntax.columns import Column, Domain, Schemas
-from mergecheck.strategies.syntax.expressions import NULL, Cast, Literal, Reference, Side
+from mergecheck.strategies.syntax.expressions import NULL, Cast, Literal, MergeTable, Reference
 from mergecheck.strategies.syntax.statement import Assignment
 from mergecheck.strategies.table.constraints import substituted
 from mergecheck.strategies.table.names import in_other_case
@@ -122,7 +122,7 @@ def _new_fields(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) ->
 
 def _reads_as_source(scope: Scope, schemas: Schemas, column: Column) -> bool:
     """Return whether evolution reads ``s.column = ...`` as an assignment to the target's column (R-232)."""
-    sees_source = any(candidate.side is Side.SOURCE for candidate in scope.candidates)
+    sees_source = any(candidate.side is MergeTable.SOURCE for candidate in scope.candidates)
     meant = schemas.namesake(column.name)
     if not schemas.evolves or not sees_source or meant is None:
         return False
@@ -131,7 +131,7 @@ def _reads_as_source(scope: Scope, schemas: Schemas, column: Column) -> bool:
 
 def _new_columns(draw: DrawFn, scope: Scope, schemas: Schemas, *, qualifiable: bool) -> list[Assignment]:
     """Assign columns that evolution adds because the source has them; the value may be anything (R-231)."""
-    sees_source = any(candidate.side is Side.SOURCE for candidate in scope.candidates)
+    sees_source = any(candidate.side is MergeTable.SOURCE for candidate in scope.candidates)
     if not (schemas.evolves and sees_source and schemas.new_columns) or not chance(draw, 45):
         return []
     return [
@@ -167,7 +167,7 @@ def _new_value(base: Column, new: dict[str, Expression], *, inserts: bool) -> Ex
         return Cast(new[base.name.lower()], base.type)
     if inserts:
         return base.default or Literal(None, base.type)
-    return Reference(side=Side.TARGET, name=base.name)
+    return Reference(side=MergeTable.TARGET, name=base.name)
 
 
 def _swap(draw: DrawFn, scope: Scope, columns: list[Column], schemas: Schemas) -> tuple[Assignment, ...] | None:
@@ -177,7 +177,7 @@ def _swap(draw: DrawFn, scope: Scope, columns: list[Column], schemas: Schemas) -
     if not pairs or not chance(draw, 20):
         return None
     one, other = draw(st.sampled_from(pairs))
-    own = {found.column.name: found for found in scope.candidates if found.side is Side.TARGET}
+    own = {found.column.name: found for found in scope.candidates if found.side is MergeTable.TARGET}
     return tuple(
         Assignment(column=to.column.name, value=draw_reference(draw, scope, own[origin.column.name]))
         for to, origin in ((one, other), (other, one))
@@ -186,6 +186,6 @@ def _swap(draw: DrawFn, scope: Scope, columns: list[Column], schemas: Schemas) -
 
 def _swappable(one: Slot, other: Slot) -> bool:
     return one.column.name < other.column.name and all(
-        any(fit.side is Side.TARGET and fit.column.name == origin.column.name for fit in to.fitting)
+        any(fit.side is MergeTable.TARGET and fit.column.name == origin.column.name for fit in to.fitting)
         for to, origin in ((one, other), (other, one))
     )

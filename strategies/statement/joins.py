@@ -44,17 +44,17 @@ _ONE = e.Literal(1, INT)
 def draw_on_condition(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm, e.Expression]:
     """Draw an ON condition and its form; it shrinks to ``t.id = s.id``."""
     keys = [
-        (_candidate(scope, e.Side.TARGET, target), _candidate(scope, e.Side.SOURCE, source))
+        (_candidate(scope, e.MergeTable.TARGET, target), _candidate(scope, e.MergeTable.SOURCE, source))
         for target, source in schemas.keys
     ]
     form = draw(st.sampled_from(_forms(scope.features)))
     condition = _main(draw, scope, keys, form)
     if uses(draw, scope.features, Feature.TARGET_ONLY_ON):
-        condition = e.And(condition, draw(conditions_over(scope.of_side(e.Side.TARGET), depth=1)))
+        condition = e.And(condition, draw(conditions_over(scope.of_side(e.MergeTable.TARGET), depth=1)))
     if uses(draw, scope.features, Feature.FILE_PRUNING, percent=60):
         condition = e.And(condition, draw_file_predicate(draw, scope))
     if uses(draw, scope.features, Feature.SOURCE_ONLY_ON):
-        condition = e.And(condition, draw(conditions_over(scope.of_side(e.Side.SOURCE), depth=1)))
+        condition = e.And(condition, draw(conditions_over(scope.of_side(e.MergeTable.SOURCE), depth=1)))
     return form, condition
 
 
@@ -74,9 +74,9 @@ def _main(draw: DrawFn, scope: Scope, keys: list[tuple[Candidate, Candidate]], f
     if form is OnForm.CONSTANT:
         return draw(TRUTH_VALUES)
     if form is OnForm.TARGET_SIDE:
-        return draw(conditions_over(scope.of_side(e.Side.TARGET), depth=1))
+        return draw(conditions_over(scope.of_side(e.MergeTable.TARGET), depth=1))
     if form is OnForm.SOURCE_SIDE:
-        return draw(conditions_over(scope.of_side(e.Side.SOURCE), depth=1))
+        return draw(conditions_over(scope.of_side(e.MergeTable.SOURCE), depth=1))
     first, rest = keys[0], keys[1:]
     if form is OnForm.KEY_EXPRESSION:
         computed = _shifted if _summable([first]) and chance(draw, 60) else _filled
@@ -104,8 +104,8 @@ def _second(draw: DrawFn, scope: Scope, rest: list[tuple[Candidate, Candidate]])
         return _equality(draw, scope, rest[0])
     pairs = [
         (one, other)
-        for one in scope.of_side(e.Side.TARGET).comparable
-        for other in scope.of_side(e.Side.SOURCE).comparable
+        for one in scope.of_side(e.MergeTable.TARGET).comparable
+        for other in scope.of_side(e.MergeTable.SOURCE).comparable
         if same_class(one.column, other.column)
     ]
     # rows that only the second part of OR matches show whether an engine looks for their keys
@@ -155,5 +155,5 @@ def _summable(keys: list[tuple[Candidate, Candidate]]) -> bool:
     return any(target.column.summable and source.column.summable for target, source in keys)
 
 
-def _candidate(scope: Scope, side: e.Side, name: str) -> Candidate:
+def _candidate(scope: Scope, side: e.MergeTable, name: str) -> Candidate:
     return next(found for found in scope.candidates if found.side is side and found.column.name == name)

@@ -91,7 +91,7 @@ def _is_fit(schemas: Schemas, reference: e.Reference) -> bool:
 
 
 def _type_of(schemas: Schemas, reference: e.Reference) -> t.DataType | None:
-    columns = schemas.target if reference.side is e.Side.TARGET else schemas.source
+    columns = schemas.target if reference.side is e.MergeTable.TARGET else schemas.source
     found = (column.type for column in columns if schemas.folded(column.name) == schemas.folded(reference.name))
     return next(found, None)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mergecheck.model.types.data_types import DataType
 
 
-class Side(Enum):
+class MergeTable(Enum):
     """The two tables of a merge; the value is what SQL text calls them."""
 
     TARGET = "target"
@@ -69,7 +69,7 @@ class Reference:
         qualified: whether the alias qualifies it; an unqualified name must exist on one side only (R-118).
     """
 
-    side: Side
+    side: MergeTable
     name: str
     qualified: bool = True
 

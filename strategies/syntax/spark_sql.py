@@ -27,12 +27,12 @@ _ATOMS = (e.Literal, e.Reference, e.FieldAccess, e.Coalesce, e.Cast, e.CaseWhen,
 def statement_text(statement: Statement) -> str:
     """Write a MERGE statement as one line of Spark SQL (R-101)."""
     aliases = statement.aliases
-    source = e.Side.TARGET if statement.self_merge else e.Side.SOURCE
+    source = e.MergeTable.TARGET if statement.self_merge else e.MergeTable.SOURCE
     relation = source.value if statement.source_query is None else f"({statement.source_query})"
     evolution = "WITH SCHEMA EVOLUTION " if statement.with_schema_evolution else ""
     condition = expression_text(statement.condition, aliases)
     head = (
-        f"MERGE {evolution}INTO {_aliased(e.Side.TARGET.value, aliases.target, aliases)} "
+        f"MERGE {evolution}INTO {_aliased(e.MergeTable.TARGET.value, aliases.target, aliases)} "
         f"USING {_aliased(relation, aliases.source, aliases)} "
         f"ON {f'({condition})' if statement.brackets else condition}"
     )
@@ -45,9 +45,9 @@ def clause_text(clause: Clause, aliases: Aliases) -> str:
     return f"{_WHEN[clause.kind]}{guard} THEN {_action(clause, aliases)}"
 
 
-def qualifier(side: e.Side, aliases: Aliases) -> str:
+def qualifier(side: e.MergeTable, aliases: Aliases) -> str:
     """Write what qualifies a column of a table: its alias or its name."""
-    alias = aliases.target if side is e.Side.TARGET else aliases.source
+    alias = aliases.target if side is e.MergeTable.TARGET else aliases.source
     return side.value if alias is None else quote(alias)
 
 
@@ -131,9 +131,9 @@ def _insert(assignments: tuple[Assignment, ...], aliases: Aliases) -> str:
 
 
 def _set(assignment: Assignment, aliases: Aliases) -> str:
-    prefix = f"{qualifier(e.Side.TARGET, aliases)}." if assignment.qualified else ""
+    prefix = f"{qualifier(e.MergeTable.TARGET, aliases)}." if assignment.qualified else ""
     if assignment.by_source:
-        prefix = f"{qualifier(e.Side.SOURCE, aliases)}."
+        prefix = f"{qualifier(e.MergeTable.SOURCE, aliases)}."
     return f"{prefix}{_path(assignment)} = {expression_text(assignment.value, aliases)}"
 
 

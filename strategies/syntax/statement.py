@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mergecheck.strategies.syntax.expressions import Side
+from mergecheck.strategies.syntax.expressions import MergeTable
 
 if TYPE_CHECKING:
     from mergecheck.strategies.syntax.expressions import Expression
@@ -70,9 +70,9 @@ class Clause:
             raise ValueError(f"{self.action.value}: UPDATE and INSERT need a star or assignments, DELETE has none")
 
     @property
-    def side(self) -> Side:
+    def side(self) -> MergeTable:
         """A table whose columns the clause may use (R-115)."""
-        return Side.SOURCE if self.kind is ClauseKind.NOT_MATCHED else Side.TARGET
+        return MergeTable.SOURCE if self.kind is ClauseKind.NOT_MATCHED else MergeTable.TARGET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

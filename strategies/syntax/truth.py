@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.columns import Column
 
 Evaluator: TypeAlias = "Callable[[Row, Row], Value]"
-Places: TypeAlias = "Mapping[tuple[e.Side, str], int]"
+Places: TypeAlias = "Mapping[tuple[e.MergeTable, str], int]"
 
 _RANKS: Mapping[bool | None, int] = {False: 0, None: 1, True: 2}
 """AND is the least of its operands in this order, OR the greatest."""
@@ -37,7 +37,7 @@ _COMPARES: Mapping[e.Operator, Callable[[Value, Value], bool]] = {
 
 def places(target: tuple[Column, ...], source: tuple[Column, ...]) -> Places:
     """Map each column, by side and lower-cased name, to its place in a row."""
-    sides = ((e.Side.TARGET, target), (e.Side.SOURCE, source))
+    sides = ((e.MergeTable.TARGET, target), (e.MergeTable.SOURCE, source))
     return {(side, column.name.lower()): place for side, columns in sides for place, column in enumerate(columns)}
 
 
@@ -48,7 +48,7 @@ def evaluator(expression: e.Expression, found: Places) -> Evaluator:
             return lambda _target, _source: value
         case e.Reference():
             place = found[expression.side, expression.name.lower()]
-            if expression.side is e.Side.TARGET:
+            if expression.side is e.MergeTable.TARGET:
                 return lambda target, _source: target[place]
             return lambda _target, source: source[place]
         case e.FieldAccess(base, _, position):

@@ -141,7 +141,7 @@ def _with_generated(draw: DrawFn, columns: tuple[Column, ...]) -> tuple[Column, 
 
 
 def _own(column: Column) -> e.Reference:
-    return e.Reference(side=e.Side.TARGET, name=column.name, qualified=False)
+    return e.Reference(side=e.MergeTable.TARGET, name=column.name, qualified=False)
 
 
 def substituted(expression: e.Expression, given: Mapping[str, e.Expression]) -> e.Expression:
@@ -164,7 +164,9 @@ def computed_in_source(computed: e.Expression, namesakes: Mapping[str, Column]) 
     used = {node.name for node in e.nodes(computed) if isinstance(node, e.Reference)}
     if not used.issubset(namesakes):
         return None
-    return substituted(computed, {name: e.Reference(side=e.Side.SOURCE, name=namesakes[name].name) for name in used})
+    return substituted(
+        computed, {name: e.Reference(side=e.MergeTable.SOURCE, name=namesakes[name].name) for name in used}
+    )
 
 
 def with_computed(rows: Sequence[Row], columns: tuple[Column, ...]) -> tuple[Row, ...]:

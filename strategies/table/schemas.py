@@ -12,7 +12,7 @@ from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets, uses
 from mergecheck.strategies.syntax.columns import Column, Domain, Schemas
-from mergecheck.strategies.syntax.expressions import Comparison, Literal, Operator, Reference, Side
+from mergecheck.strategies.syntax.expressions import Comparison, Literal, MergeTable, Operator, Reference
 from mergecheck.strategies.table.constraints import constrained
 from mergecheck.strategies.table.names import draw_names
 from mergecheck.strategies.table.nested import STRUCTS, TYPES
@@ -105,7 +105,7 @@ def _self_filter(draw: DrawFn, features: frozenset[Feature], key: Column) -> Exp
         return None
     return Comparison(
         Operator.GREATER,
-        Reference(side=Side.SOURCE, name=key.name, qualified=False),
+        Reference(side=MergeTable.SOURCE, name=key.name, qualified=False),
         Literal(draw(st.sampled_from((0, 1, 2))), key.type),
     )
 

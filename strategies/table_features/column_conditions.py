@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mergecheck.model.types.data_types import BIGINT, INT, SMALLINT, STRING, Schema, TextLimit, quote
 from mergecheck.strategies.choices import chance
-from mergecheck.strategies.syntax.expressions import Reference, Side, nodes
+from mergecheck.strategies.syntax.expressions import MergeTable, Reference, nodes
 from mergecheck.strategies.table_features.widening import used_names
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _with_spaces(draw: DrawFn, target: Target, source: Source | None, statement:
     if source is None or statement.source_query is not None or not chance(draw, _SPACES_PERCENT):
         return source
     lengths = {column.name.lower(): column.limit.length for column in target.schema.columns if column.limit is not None}
-    free = lengths.keys() - _read_names(_conditions(statement), Side.SOURCE)
+    free = lengths.keys() - _read_names(_conditions(statement), MergeTable.SOURCE)
     columns = list(enumerate(source.schema.columns))
     places = [place for place, column in columns if column.type == STRING and column.name.lower() in free]
     cells = [(number, place) for number, row in enumerate(source.rows) for place in places if row[place] is not None]
@@ -123,7 +123,7 @@ def _reads(target: Target, statement: Statement, names: Collection[str]) -> bool
     if statement.source_query is not None or statement.self_merge:
         return True
     assigned = [assignment.value for clause in statement.clauses for assignment in clause.assignments]
-    read = _read_names((*_conditions(statement), *assigned), Side.TARGET)
+    read = _read_names((*_conditions(statement), *assigned), MergeTable.TARGET)
     return not read.union(used_names(target)).isdisjoint(names)
 
 
@@ -132,7 +132,7 @@ def _conditions(statement: Statement) -> tuple[Expression, ...]:
     return (statement.condition, *(condition for condition in of_clauses if condition is not None))
 
 
-def _read_names(expressions: Collection[Expression], side: Side) -> set[str]:
+def _read_names(expressions: Collection[Expression], side: MergeTable) -> set[str]:
     """Return the names of a table's columns in some expressions, in lower case."""
     found = (node for expression in expressions for node in nodes(expression))
     return {node.name.lower() for node in found if isinstance(node, Reference) and node.side is side}

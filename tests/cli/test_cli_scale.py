@@ -11,7 +11,7 @@ from mergecheck.harness.cli.verbs import scale
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.lab.scale.judge import Merged
-from mergecheck.harness.lab.scale.run import Limits
+from mergecheck.harness.lab.scale.scale_run import Limits
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.case_file import load_cases
 from mergecheck.model.outcome import Rejection

@@ -13,8 +13,8 @@ import pytest
 from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
 from mergecheck.harness.lab.concurrency.history import EndingKind
+from mergecheck.harness.lab.concurrency.interleaving_text import Tally, finding_lines
 from mergecheck.harness.lab.concurrency.scenarios import scenarios
-from mergecheck.harness.lab.concurrency.text import Tally, finding_lines
 from mergecheck.reference import MergeReference
 from tools.selfcheck.catalogue import load_conflict_faults
 from tools.selfcheck.conflicts import hunt

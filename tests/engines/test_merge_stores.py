@@ -22,7 +22,7 @@ from mergecheck.harness.engines.spark.object_store import store_root
 from mergecheck.harness.engines.spark.session import settings_of, start_session
 from mergecheck.harness.lab.sequences.draw import sequences
 from mergecheck.harness.lab.sequences.report import Ending
-from mergecheck.harness.lab.sequences.run import run_sequence
+from mergecheck.harness.lab.sequences.sequence_run import run_sequence
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
 from mergecheck.merge import DeltaTable, ExecutionError, merge_sql, plan

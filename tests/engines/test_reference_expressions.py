@@ -15,7 +15,7 @@ from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.model.arrow import rows_to_table, table_to_rows
 from mergecheck.model.types.data_types import Field, Schema
 from mergecheck.model.types.ddl import parse_schema
-from mergecheck.model.types.typed import Side
+from mergecheck.model.types.typed import TableSide
 from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
@@ -163,7 +163,7 @@ def table(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def translator() -> Translator:
     """Resolve names against the one table."""
-    relation = Relation(side=Side.TARGET, qualifier="t", schema=SCHEMA)
+    relation = Relation(side=TableSide.TARGET, qualifier="t", schema=SCHEMA)
     return Translator(Scope(relations=(relation,), place="test", case_sensitive=False))
 
 

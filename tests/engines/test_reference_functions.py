@@ -21,7 +21,7 @@ from mergecheck.model.arrow import rows_to_table, table_to_rows
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import Field, Schema
 from mergecheck.model.types.ddl import parse_schema
-from mergecheck.model.types.typed import Side
+from mergecheck.model.types.typed import TableSide
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
@@ -182,7 +182,7 @@ EXPRESSIONS = {
 }  # fmt: skip
 
 
-_RELATION = Relation(side=Side.TARGET, qualifier="t", schema=SCHEMA)
+_RELATION = Relation(side=TableSide.TARGET, qualifier="t", schema=SCHEMA)
 
 
 def in_duckdb(text: str) -> tuple[Schema, list[Any]]:

@@ -8,7 +8,7 @@ import pytest
 
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.lab.scale.engines import open_scale_engine
-from mergecheck.harness.lab.scale.run import Limits, run_scale
+from mergecheck.harness.lab.scale.scale_run import Limits, run_scale
 from mergecheck.harness.lab.scale.tables.spec import load_spec, make_spec
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Check, Verdict

@@ -13,8 +13,8 @@ from mergecheck.harness.engine import UnreadableByEngineError
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.lab.sequences.draw import sequences
 from mergecheck.harness.lab.sequences.report import Ending
-from mergecheck.harness.lab.sequences.run import run_sequence
 from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.lab.sequences.sequence_run import run_sequence
 from mergecheck.harness.lab.sequences.steps import (
     AddColumn,
     Append,

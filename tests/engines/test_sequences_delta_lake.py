@@ -11,7 +11,7 @@ from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.lab.sequences.report import Ending
-from mergecheck.harness.lab.sequences.run import run_sequence
+from mergecheck.harness.lab.sequences.sequence_run import run_sequence
 from mergecheck.harness.lab.sequences.steps import (
     AddColumn,
     Alter,

@@ -1,6 +1,6 @@
 """Tables that other readers cannot read do not agree: one change of each kind in the tables of two merges.
 
-``python -m tools.corruptions.tables`` makes 20 000 such changes.
+``python -m tools.output_mutations.tables`` makes 20 000 such changes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import parse_cases
 from mergecheck.reference import evaluate
-from tools.corruptions.tables.catalogue import mutants_of
-from tools.corruptions.tables.written import WrittenTable, write_table
+from tools.output_mutations.tables.catalogue import mutants_of
+from tools.output_mutations.tables.written import WrittenTable, write_table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes.plans import fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of, variant_named
 from mergecheck.harness.variants.judge import Ending, VariantChecker
-from mergecheck.harness.variants.run import VariantRun
+from mergecheck.harness.variants.variants_run import VariantRun
 from tools.selfcheck.catalogue import load_variant_faults, variant_cases
 from tools.selfcheck.fault import Mutant
 

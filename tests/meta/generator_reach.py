@@ -62,7 +62,7 @@ from mergecheck.model.types.data_types import (
     StructType,
 )
 from mergecheck.strategies import Feature, Profile
-from mergecheck.strategies.syntax.expressions import Side
+from mergecheck.strategies.syntax.expressions import MergeTable
 from mergecheck.strategies.syntax.statement import Action
 
 if TYPE_CHECKING:
@@ -164,12 +164,12 @@ LINES: dict[str, dict[str, Predicate]] = {
         "composite": labelled("keys:2", "on:equality"),
     },
     "ON over one side": {
-        "range": conjunct(Side.TARGET, "Comparison", "Between"),
-        "IN": conjunct(Side.TARGET, "In"),
-        "IS NULL": conjunct(Side.TARGET, "IsNull"),
-        "boolean": conjunct(Side.TARGET, "Reference"),
+        "range": conjunct(MergeTable.TARGET, "Comparison", "Between"),
+        "IN": conjunct(MergeTable.TARGET, "In"),
+        "IS NULL": conjunct(MergeTable.TARGET, "IsNull"),
+        "boolean": conjunct(MergeTable.TARGET, "Reference"),
         "zero of another sign": other_zero,
-        "source only": conjunct(Side.SOURCE, "Comparison", "Between", "In", "IsNull"),
+        "source only": conjunct(MergeTable.SOURCE, "Comparison", "Between", "In", "IsNull"),
         "nothing but the target": labelled("on:target-side-only"),
         "TRUE": constant_condition(True),  # noqa: FBT003 - a truth value of SQL
         "FALSE": constant_condition(False),  # noqa: FBT003 - the same

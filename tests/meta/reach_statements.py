@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.model.types.data_types import BOOLEAN
-from mergecheck.strategies.syntax.expressions import And, Literal, Reference, Side, nodes
+from mergecheck.strategies.syntax.expressions import And, Literal, MergeTable, Reference, nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def on_without_partition(drawn: DrawnCase) -> bool:
     return bool(names) and names.isdisjoint(used)
 
 
-def conjunct(side: Side, *shapes: str) -> Predicate:
+def conjunct(side: MergeTable, *shapes: str) -> Predicate:
     """Tell whether ON has a part over one side only, of one of some shapes, beside a part over both."""
 
     def holds(drawn: DrawnCase) -> bool:
@@ -43,7 +43,7 @@ def other_zero(drawn: DrawnCase) -> bool:
     for part in _conjuncts(drawn.merge.statement.condition):
         references = [node for node in nodes(part) if isinstance(node, Reference)]
         zeros = {repr(n.value) for n in nodes(part) if isinstance(n, Literal) and isinstance(n.value, float)}
-        if len(references) == 1 and references[0].side is Side.TARGET:
+        if len(references) == 1 and references[0].side is MergeTable.TARGET:
             name = references[0].name.lower()
             places = [place for place, column in enumerate(target.schema.columns) if column.name.lower() == name]
             cells = {repr(-row[place]) for row in target.rows for place in places if isinstance(row[place], float)}
@@ -88,7 +88,7 @@ def swapped(drawn: DrawnCase) -> bool:
         given = {
             a.column.lower(): a.value.name.lower()
             for a in clause.assignments
-            if isinstance(a.value, Reference) and a.value.side is Side.TARGET
+            if isinstance(a.value, Reference) and a.value.side is MergeTable.TARGET
         }
         if any(given.get(other) == column and other != column for column, other in given.items()):
             return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.model.types.data_types import INTEGER_BITS, STRING, DecimalType
-from mergecheck.strategies.syntax.expressions import Side
+from mergecheck.strategies.syntax.expressions import MergeTable
 from mergecheck.strategies.table.rows import visible_source
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ def any_labelled(*wanted: str) -> Predicate:
     return lambda drawn: not drawn.features.isdisjoint(wanted)
 
 
-def cells(drawn: DrawnCase, side: Side, names: set[str] | None = None) -> Iterator[Value]:
+def cells(drawn: DrawnCase, side: MergeTable, names: set[str] | None = None) -> Iterator[Value]:
     """Yield the cells of one table, of some columns or of all."""
     merge = drawn.merge
     columns, rows = (
         (merge.schemas.target, merge.tables.target)
-        if side is Side.TARGET
+        if side is MergeTable.TARGET
         else (merge.schemas.source, visible_source(merge.schemas, merge.tables))
     )
     for place, column in enumerate(columns):
@@ -47,8 +47,8 @@ def null_keys(target: bool, source: bool) -> Predicate:  # noqa: FBT001 - the tw
 
     def holds(drawn: DrawnCase) -> bool:
         keys = drawn.merge.schemas.keys
-        own = None in list(cells(drawn, Side.TARGET, {name for name, _ in keys}))
-        other = None in list(cells(drawn, Side.SOURCE, {name for _, name in keys}))
+        own = None in list(cells(drawn, MergeTable.TARGET, {name for name, _ in keys}))
+        other = None in list(cells(drawn, MergeTable.SOURCE, {name for _, name in keys}))
         return (own, other) == (target, source)
 
     return holds
@@ -58,7 +58,10 @@ def nested_cell(wanted: Callable[[Value], bool], kind: type) -> Predicate:
     """Tell whether a column of a nested type has such a cell."""
 
     def holds(drawn: DrawnCase) -> bool:
-        for side, columns in ((Side.TARGET, drawn.merge.schemas.target), (Side.SOURCE, drawn.merge.schemas.source)):
+        for side, columns in (
+            (MergeTable.TARGET, drawn.merge.schemas.target),
+            (MergeTable.SOURCE, drawn.merge.schemas.source),
+        ):
             names = {column.name for column in columns if isinstance(column.type, kind)}
             if names and any(wanted(cell) for cell in cells(drawn, side, names)):
                 return True
@@ -71,7 +74,7 @@ def key_cell(wanted: Callable[[Value], bool]) -> Predicate:
     """Tell whether a key of the target is such a value."""
     return lambda drawn: any(
         value is not None and wanted(value)
-        for value in cells(drawn, Side.TARGET, {name for name, _ in drawn.merge.schemas.keys})
+        for value in cells(drawn, MergeTable.TARGET, {name for name, _ in drawn.merge.schemas.keys})
     )
 
 
@@ -79,7 +82,7 @@ def partition_text(part: str) -> Predicate:
     """Tell whether a partition value of the target holds a text; the empty text means the empty value."""
 
     def holds(drawn: DrawnCase) -> bool:
-        found = cells(drawn, Side.TARGET, set(drawn.merge.schemas.partition_by))
+        found = cells(drawn, MergeTable.TARGET, set(drawn.merge.schemas.partition_by))
         return any(isinstance(value, str) and (part in value if part else value == "") for value in found)
 
     return holds

@@ -19,9 +19,9 @@ from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.model.case_file import load_cases
 from mergecheck.model.outcome import MergePath, Outcome, Rejection
 from mergecheck.reference import MergeReference
-from tools.corruptions.answered import Answered
-from tools.corruptions.answers import answers_from_json
-from tools.corruptions.log_entries import (
+from tools.output_mutations.answered import Answered
+from tools.output_mutations.answers import answers_from_json
+from tools.output_mutations.log_entries import (
     actions_changed,
     commit_info_changed,
     definition_changed,
@@ -31,7 +31,7 @@ from tools.corruptions.log_entries import (
 )
 
 if TYPE_CHECKING:
-    from tools.corruptions.answers import RecordedEngine
+    from tools.output_mutations.answers import RecordedEngine
 
 FOLDER = Path(__file__).parent / "recorded"
 CASES = {case.id: case for case in load_cases(FOLDER / "cases.jsonl")}

@@ -10,9 +10,9 @@ from itertools import islice
 from mergecheck.reference.merge_reference import MergeReference
 from mergecheck.strategies import FULL_PROFILE, samples
 from tools.nway.case_values import values_of
-from tools.nway.counting import pairs_together, threes_together
+from tools.nway.counting import pairs_together, triples_together
 from tools.nway.dimensions import DIMENSIONS, grouped
-from tools.nway.impossible import PAIRS, THREES
+from tools.nway.impossible import PAIRS, TRIPLES
 
 NUM_CASES = 400
 SEED = 27
@@ -28,9 +28,9 @@ def test_values_and_pairs_of_random_cases() -> None:
     cases = [values for values in found if values is not None]  # those that the reference can judge
     fine = [grouped(case, coarse=False) for case in cases]
     coarse = [grouped(case, coarse=True) for case in cases]
-    possible = {value for each in DIMENSIONS for value in (*each.pairs(), *each.threes())}
+    possible = {value for each in DIMENSIONS for value in (*each.pairs(), *each.triples())}
     assert possible - {value for case in (*fine, *coarse) for value in case} == set()
     pairs = pairs_together(fine, [each.pairs() for each in DIMENSIONS], PAIRS)
     assert pairs.contradicted == {}
-    assert threes_together(coarse, [each.threes() for each in DIMENSIONS], (*PAIRS, *THREES)).contradicted == {}
+    assert triples_together(coarse, [each.triples() for each in DIMENSIONS], (*PAIRS, *TRIPLES)).contradicted == {}
     assert len(pairs.below(1)) < len(pairs.possible) / 3

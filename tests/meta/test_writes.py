@@ -33,7 +33,7 @@ ELSEWHERE = {
     "harness/engines/postgres/worker.py": _TEMPORARY,
     "harness/engines/spark_lines/child.py": _TEMPORARY,
     "harness/lab/scale/reduce.py": _TEMPORARY,
-    "harness/lab/scale/run.py": "in a new folder of its own under --work",
+    "harness/lab/scale/scale_run.py": "in a new folder of its own under --work",
     "harness/engines/spark/connect.py": _TEMPORARY,
     "harness/engines/spark/session.py": _TEMPORARY,
     "harness/processes/temp_dirs.py": _TEMPORARY,

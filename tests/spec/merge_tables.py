@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.snapshot.data_files import DataFile
     from mergecheck.merge.table.writing.write import WrittenFile

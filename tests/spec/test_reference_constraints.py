@@ -11,7 +11,7 @@ import sqlglot
 from mergecheck.model.arrow import rows_to_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.ddl import parse_schema
-from mergecheck.model.types.typed import Side, Typed
+from mergecheck.model.types.typed import TableSide, Typed
 from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED, row_checks
 from mergecheck.reference.analysis.values.column_values import default_value, generated_value
 from mergecheck.reference.expressions.names import Relation, Scope
@@ -115,7 +115,7 @@ def test_a_subquery_with_several_rows_is_unsupported() -> None:
 def translated(text: str) -> Typed:
     """Translate a value of a clause over the target ``t``."""
     scope = Scope(
-        relations=(Relation(side=Side.TARGET, qualifier="t", schema=TABLE),), place="test", case_sensitive=False
+        relations=(Relation(side=TableSide.TARGET, qualifier="t", schema=TABLE),), place="test", case_sensitive=False
     )
     subqueries = ScalarSubqueries(tables={"source": SOURCE}, connection=duckdb.connect())
     return Translator(scope, subqueries).translate(sqlglot.parse_one(text, dialect=SparkDialect))

@@ -25,7 +25,7 @@ from mergecheck.merge.executors.first_scan import (
 )
 from mergecheck.merge.logs import TRACE
 from mergecheck.merge.metrics import ExecutionPath
-from mergecheck.merge.table.writing.rows import RowAction
+from mergecheck.merge.table.writing.row_records import RowAction
 
 if TYPE_CHECKING:
     from pathlib import Path

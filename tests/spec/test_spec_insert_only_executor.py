@@ -21,7 +21,7 @@ from mergecheck.merge.executors.insert_only import (
     write_only_inserts,
 )
 from mergecheck.merge.metrics import ExecutionPath, TimedPart
-from mergecheck.merge.table.writing.rows import RowAction
+from mergecheck.merge.table.writing.row_records import RowAction
 
 if TYPE_CHECKING:
     from merge_tables import Rows, Table

@@ -38,7 +38,7 @@ from mergecheck.merge.executors.output import (
     generate_write_all_changes_output_cols,
 )
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
-from mergecheck.merge.table.writing.rows import ACTION, RowAction
+from mergecheck.merge.table.writing.row_records import ACTION, RowAction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from merge_tables import Rows, Table
     from pyspark.sql import SparkSession
 
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.metrics import PathResult
 

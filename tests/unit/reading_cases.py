@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.deviations.readings.judged import Judged
+from mergecheck.harness.deviations.bug_models.judged import Judged
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.model.case_file import case_from_json
 from mergecheck.model.outcome import Outcome, Rejection

@@ -15,7 +15,7 @@ from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import load_cases
 from mergecheck.model.outcome import Outcome, Rejection
-from tools.corruptions.answers import answers_to_json
+from tools.output_mutations.answers import answers_to_json
 
 FOLDER = Path("tests/meta/recorded")
 

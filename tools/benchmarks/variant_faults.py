@@ -22,7 +22,7 @@ from mergecheck.harness.properties.case_space import CaseSpace
 from mergecheck.harness.search.session import WARM_UP
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.variants.judge import VariantChecker
-from mergecheck.harness.variants.run import VariantRun
+from mergecheck.harness.variants.variants_run import VariantRun
 from mergecheck.strategies import cases
 from tools.selfcheck.catalogue import load_variant_faults, variant_cases
 from tools.selfcheck.fault import Mutant

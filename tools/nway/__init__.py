@@ -1,1 +1,1 @@
-"""N-way coverage: which values of the dimensions of a case occur together, in pairs and in threes."""
+"""N-way coverage: which values of the dimensions of a case occur together, in pairs and in triples."""

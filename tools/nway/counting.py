@@ -1,4 +1,4 @@
-"""Counts of pairs and threes of values over many cases."""
+"""Counts of pairs and triples of values over many cases."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def pairs_together(
     return Together(counts=counts, impossible=_impossible(counts, impossible))
 
 
-def threes_together(
+def triples_together(
     cases: Sequence[Collection[str]], dimensions: Sequence[Sequence[str]], impossible: Sequence[Impossible]
 ) -> Together:
     """Count combinations of three values; see ``pairs_together``."""

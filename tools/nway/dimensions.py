@@ -2,7 +2,7 @@
 
 A case has several values of most dimensions: it has several clauses, columns and rows. A value is one thing that a
 case may have, or several that occur too seldom alone (``date`` and ``timestamp``). Pairs are counted over all values.
-Threes are counted over coarser ones, because three rare things hardly meet by chance, and not over all dimensions:
+Triples are counted over coarser ones, because three rare things hardly meet by chance, and not over all dimensions:
 what some of them say is said by others too.
 """
 
@@ -30,7 +30,7 @@ class Dimension:
     Attributes:
         read: names what a case has.
         values: for pairs; each with what it stands for.
-        coarse: for threes; empty if the dimension is left out there.
+        coarse: for triples; empty if the dimension is left out there.
     """
 
     name: str
@@ -42,8 +42,8 @@ class Dimension:
         """Return the values of pairs, as ``dimension=value``."""
         return tuple(f"{self.name}={value}" for value in self.values)
 
-    def threes(self) -> tuple[str, ...]:
-        """Return the values of threes, as ``dimension=value``."""
+    def triples(self) -> tuple[str, ...]:
+        """Return the values of triples, as ``dimension=value``."""
         return tuple(f"{self.name}={value}" for value in self.coarse)
 
 

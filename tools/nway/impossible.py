@@ -12,7 +12,7 @@ PAIRS = (*STATEMENTS, *ROWS, *RESULTS, *TABLES)
 _MEET = ("one to one", "source row with several targets", "ambiguous")
 _BOTH_HAVE_ROWS = (*_MEET, "NULL in ON", "none")
 
-THREES: tuple[Impossible, ...] = (
+TRIPLES: tuple[Impossible, ...] = (
     never(
         "with a BY SOURCE clause every file with rows is touched (R-410)",
         ("clauses", ("some by source", "all three")),

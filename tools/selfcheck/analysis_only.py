@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mergecheck.merge.executors.run import candidate_files
+from mergecheck.merge.executors.merge_run import candidate_files
 from tools.selfcheck.mutation import calling, find_function, replaced
 from tools.selfcheck.watch import is_compared, watched
 
@@ -23,7 +23,7 @@ _ANALYSIS = (
     "merge.table.reading.data_skipping.",
     "merge.table.reading.bounds.",
     "merge.table.writing.checks.table_checks",
-    "merge.executors.run.pruning_predicate",
+    "merge.executors.merge_run.pruning_predicate",
 )
 _AFTER_ANALYSIS = "merge.command._Command._prepare"
 

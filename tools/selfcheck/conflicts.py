@@ -18,7 +18,7 @@ from mergecheck.harness.cli.verbs.concurrency.concurrency import scenarios_named
 from mergecheck.harness.cli.verbs.concurrency.modes import SCHEDULED
 from mergecheck.harness.engine import SparkSessionEngine
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
-from mergecheck.harness.lab.concurrency.text import finding_json
+from mergecheck.harness.lab.concurrency.interleaving_text import finding_json
 from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import ExitCode, HarnessBugError, UserInputError
 from mergecheck.reference import MergeReference

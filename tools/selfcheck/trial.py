@@ -124,8 +124,8 @@ def killing_checks(report: CaseReport) -> tuple[str, ...]:
     """Name what a report of a faulty merge shows; nothing if the fault does not show."""
     if report.verdict is Verdict.MISMATCH:
         checks: set[Check] = {mismatch.check for mismatch in report.mismatches if mismatch.against != "itself"}
-        laws = {mismatch.kind for mismatch in report.mismatches if mismatch.against == "itself"}
-        return (*sorted(check.value for check in checks), *sorted(laws))
+        invariants = {mismatch.kind for mismatch in report.mismatches if mismatch.against == "itself"}
+        return (*sorted(check.value for check in checks), *sorted(invariants))
     return (Verdict.ENGINE_ERROR.value,) if report.verdict is Verdict.ENGINE_ERROR else ()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.cli.html.comparison import DIFFERS, Rows, input_tables, one_side, side_by_side
 from mergecheck.harness.cli.html.page import CaseView, Cell, Column, Difference, Fact, Table, Tone
-from mergecheck.harness.explanation.text import MAX_READINGS, why_lines
+from mergecheck.harness.explanation.explanation_text import MAX_READINGS, why_lines
 from mergecheck.harness.report.mismatch import check_name, mismatch_texts, reproduce_lines, verdict_word
 from mergecheck.harness.report.render import settings_lines, statement_lines
 from mergecheck.harness.verdict import Check, Verdict

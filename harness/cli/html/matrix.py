@@ -13,9 +13,9 @@ from mergecheck.harness.cli.html.random_cases.fuzz import throughput
 from mergecheck.harness.cli.html.verdicts import NO_FINDINGS, by_count, doubt, ended, known
 from mergecheck.harness.lab.scoreboard.features import FEATURES
 from mergecheck.harness.lab.scoreboard.majority_vote import odd_lines
-from mergecheck.harness.lab.scoreboard.run import Answer
-from mergecheck.harness.lab.scoreboard.text import LEGEND
-from mergecheck.harness.lab.scoreboard.text import cell_text as counts_text
+from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
+from mergecheck.harness.lab.scoreboard.scoreboard_text import LEGEND
+from mergecheck.harness.lab.scoreboard.scoreboard_text import cell_text as counts_text
 from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.cli.html.page import CaseView
     from mergecheck.harness.deviations.registry import Deviations
-    from mergecheck.harness.lab.scoreboard.run import Difference, Matrix
+    from mergecheck.harness.lab.scoreboard.scoreboard_run import Difference, Matrix
     from mergecheck.harness.verdict import ExitCode
 
 _SIGNS = ((Answer.MISMATCH, "✗", "mismatch"), (Answer.ERROR, "!", "engine error"), (Answer.DEVIATES, "≠", "deviates"))

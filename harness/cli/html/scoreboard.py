@@ -22,9 +22,9 @@ from mergecheck.harness.cli.html.page import (
 )
 from mergecheck.harness.cli.html.verdicts import by_count, doubt
 from mergecheck.harness.lab.scoreboard.features import FEATURES
-from mergecheck.harness.lab.scoreboard.run import Answer
 from mergecheck.harness.lab.scoreboard.scoreboard import FEW_CASES, num_judged
-from mergecheck.harness.lab.scoreboard.text import LEGEND, cell_text
+from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
+from mergecheck.harness.lab.scoreboard.scoreboard_text import LEGEND, cell_text
 from mergecheck.harness.report.mismatch import check_name
 from mergecheck.harness.report.render import settings_lines, statement_lines
 from mergecheck.harness.verdict import Check

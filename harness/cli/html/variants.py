@@ -10,7 +10,7 @@ from mergecheck.harness.cli.html.page import Cell, Column, Fact, Note, Page, Par
 from mergecheck.harness.cli.html.verdicts import NO_FINDINGS, by_count, doubt, ended
 from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.variants.judge import Ending
-from mergecheck.harness.variants.text import COLUMNS, rows_of
+from mergecheck.harness.variants.variants_text import COLUMNS, rows_of
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.formatting import counted
 

@@ -36,7 +36,7 @@ def ended(code: ExitCode, text: str) -> Note:
     return Note(tone=tone, word=word, text=text)
 
 
-IN_PART = "cases judged in part: the reference predicts nothing, and what the engine shows breaks no law"
+IN_PART = "cases judged in part: the reference predicts nothing, and what the engine shows breaks no invariant"
 
 
 def doubt(number: int, text: str, lines: Iterable[str] = ()) -> Note:

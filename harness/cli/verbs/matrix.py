@@ -24,9 +24,9 @@ from mergecheck.harness.cli.options import (
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
 from mergecheck.harness.engines.registry import engine_names as registered
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.lab.scoreboard.run import SHRINK_SECONDS, Answer, MatrixRun
-from mergecheck.harness.lab.scoreboard.text import markdown as page
-from mergecheck.harness.lab.scoreboard.text import matrix_json, rich_table, summary_lines
+from mergecheck.harness.lab.scoreboard.scoreboard_run import SHRINK_SECONDS, Answer, MatrixRun
+from mergecheck.harness.lab.scoreboard.scoreboard_text import markdown as page
+from mergecheck.harness.lab.scoreboard.scoreboard_text import matrix_json, rich_table, summary_lines
 from mergecheck.harness.search.session import close_engine, reference_for, start_engine
 from mergecheck.harness.verdict import ExitCode, Expressions, UserInputError
 from mergecheck.strategies import Feature, Profile, samples
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.lab.scoreboard.run import Column, Matrix
+    from mergecheck.harness.lab.scoreboard.scoreboard_run import Column, Matrix
     from mergecheck.model.case import Case
 
 DEFAULT_MAX_CASES = 200

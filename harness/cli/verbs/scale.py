@@ -16,16 +16,16 @@ from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.lab.scale.engines import open_scale_engine
-from mergecheck.harness.lab.scale.run import Limits, run_scale
+from mergecheck.harness.lab.scale.scale_run import Limits, run_scale
+from mergecheck.harness.lab.scale.scale_text import report_json, report_lines, summary_line
 from mergecheck.harness.lab.scale.tables.shapes import SHAPES
 from mergecheck.harness.lab.scale.tables.spec import DEFAULT_ROWS, load_spec, make_spec
-from mergecheck.harness.lab.scale.text import report_json, report_lines, summary_line
 from mergecheck.harness.verdict import EXIT_CODES, ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from mergecheck.harness.lab.scale.run import ScaleReport
+    from mergecheck.harness.lab.scale.scale_run import ScaleReport
     from mergecheck.harness.lab.scale.tables.spec import ScaleSpec
 
 _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)

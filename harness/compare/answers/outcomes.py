@@ -21,7 +21,7 @@ from mergecheck.harness.compare.answers.comparison import (
     unreported_metrics,
 )
 from mergecheck.harness.compare.commit_info import COMMIT_INFO, commit_info_mismatches, result_row_mismatches
-from mergecheck.harness.compare.log_laws.identity_laws import SettledIds, settle_ids
+from mergecheck.harness.compare.log_invariants.identity_invariants import SettledIds, settle_ids
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.net_changes import net_changes
 from mergecheck.harness.compare.schema import schema_mismatches
@@ -66,7 +66,7 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
         or (check is Check.LOG and capabilities.commit_info is not None)
     ]
     if _record(outcome) is None:
-        unsupported.append(Check.TABLE)  # a law needs no reference, but a log
+        unsupported.append(Check.TABLE)  # an invariant needs no reference, but a log
     made = [check for check, compare in checks if compare is not None]
     return Comparison(
         compared=(

@@ -8,7 +8,7 @@ import struct
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.log_laws.widening_laws import TYPE_CHANGES, type_changes
+from mergecheck.harness.compare.log_invariants.widening_invariants import TYPE_CHANGES, type_changes
 from mergecheck.model.types.data_types import (
     DATE,
     FLOAT,

@@ -65,7 +65,7 @@ _NO_SUCH_TABLE = re.compile(
 )
 
 _REASONS = {
-    "metrics": "which files are rewritten, and so which rows are copied, is the engine's choice; laws hold their sums",
+    "metrics": "which files are rewritten, and so which rows are copied, is the engine's choice; invariants check sums",
     "error": "delta-rs's errors have no classes of Delta's",
     "commit": "delta-rs makes no version where no row changes, also where Delta does",
     "path": "delta-rs has one way to run a merge",

@@ -20,7 +20,7 @@ from mergecheck.harness.engines.duckdb.native_values import AlignedValues, Gener
 from mergecheck.harness.engines.duckdb.plain_sql import with_plain_casts
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import VOID, Schema
-from mergecheck.model.types.typed import Side, Typed, identifier
+from mergecheck.model.types.typed import TableSide, Typed, identifier
 from mergecheck.reference.analysis.clause_names import ClauseNames
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.query_reader import Reader, Rows
@@ -100,8 +100,8 @@ class MergeWriter:
 
     def _names(self) -> ClauseNames:
         return ClauseNames(
-            target=native_relation(Side.TARGET, self.target_name, self.target_schema),
-            source=native_relation(Side.SOURCE, self.source_name, self.source_schema),
+            target=native_relation(TableSide.TARGET, self.target_name, self.target_schema),
+            source=native_relation(TableSide.SOURCE, self.source_name, self.source_schema),
             case_sensitive=self.settings.case_sensitive,
         )
 

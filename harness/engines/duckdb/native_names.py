@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.model.types.typed import Side, identifier
+from mergecheck.model.types.typed import TableSide, identifier
 from mergecheck.reference.expressions.names import Relation, ResolvedName, Scope
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class WrittenNames(Scope):
         return ResolvedName(side=relation.side, index=index, sql=sql, type=data_type)
 
 
-def native_relation(side: Side, qualifier: str, schema: Schema) -> Relation:
+def native_relation(side: TableSide, qualifier: str, schema: Schema) -> Relation:
     """Give a table whose columns are spelled with its qualifier."""
     values = tuple(f"{identifier(qualifier)}.{identifier(column.name)}" for column in schema.columns)
     return Relation(side=side, qualifier=qualifier, schema=schema, values=values)

@@ -12,7 +12,7 @@ from mergecheck.harness.engines.duckdb.plain_sql import without_lambdas
 from mergecheck.model.arrow import rows_to_table, table_to_rows
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import ArrayType, MapType, Schema, StructType
-from mergecheck.model.types.typed import Side, duckdb_type, identifier, typed_null
+from mergecheck.model.types.typed import TableSide, duckdb_type, identifier, typed_null
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.analysis.values.column_values import default_value
 from mergecheck.reference.casts.conversions import Failure, cast
@@ -140,7 +140,7 @@ def misfits(schema: Schema, incoming: str, *, case_sensitive: bool) -> str | Non
 
 def _translator(schema: Schema, *, case_sensitive: bool) -> Translator:
     values = tuple(identifier(column.name) for column in schema.columns)
-    row = Relation(side=Side.TARGET, qualifier="", schema=schema, values=values)
+    row = Relation(side=TableSide.TARGET, qualifier="", schema=schema, values=values)
     return Translator(Scope(relations=(row,), place="constraint", case_sensitive=case_sensitive))
 
 

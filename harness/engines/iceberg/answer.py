@@ -1,4 +1,4 @@
-"""Iceberg's answer to a merge in the harness's types: metrics, change rows, and the laws of row ids."""
+"""Iceberg's answer to a merge in the harness's types: metrics, change rows, and the invariants of row ids."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from mergecheck.harness.findings.shrink.passes.names import plainer_names
 from mergecheck.harness.findings.shrink.passes.queries import without_query
 from mergecheck.harness.findings.shrink.passes.schema import without_columns, without_fields, without_own_values
 from mergecheck.harness.findings.shrink.passes.structs import without_structs
-from mergecheck.harness.findings.shrink.passes.text import (
+from mergecheck.harness.findings.shrink.passes.text_passes import (
     clause_candidates,
     clauses_of,
     condition_candidates,

@@ -17,7 +17,7 @@ from mergecheck.harness.lab.concurrency.judge import Judge
 from mergecheck.harness.lab.concurrency.points import Point, PointKind
 from mergecheck.harness.lab.concurrency.scenario import do_other
 from mergecheck.harness.lab.concurrency.scheduled_logs import ScheduledLogs
-from mergecheck.harness.lab.concurrency.turns import Turns
+from mergecheck.harness.lab.concurrency.turns import TurnScheduler
 from mergecheck.harness.lab.sequences.steps import Merge
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
 from mergecheck.merge import merge_sql
@@ -125,7 +125,7 @@ def _run(
             ).run
             for writer in scenario.writers
         }
-        turns = Turns(executor=executor, newest=partial(newest_version, path), patience=limit.seconds)
+        turns = TurnScheduler(executor=executor, newest=partial(newest_version, path), patience=limit.seconds)
         endings = turns.play(bodies, choose)
         return None if endings is None else read_history(path, 0, endings, events=tuple(diary.events))
 

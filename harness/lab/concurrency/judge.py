@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class SerialOrder:
     """A serial order of the writers that committed; ``difference`` is empty if it gives the history."""
 
     order: tuple[str, ...]
@@ -41,7 +41,7 @@ class Verdict:
     """The faults of a history, if any; ``tried`` are all serial orders, the log's order first."""
 
     problems: tuple[str, ...]
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[SerialOrder, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Judge:
             problems.append(f"the history equals no serial {which} ({self.isolation.value})")
         return Verdict(problems=tuple(problems), tried=tuple(tried) if problems else ())
 
-    def _tried_orders(self, history: History) -> list[Tried]:
+    def _tried_orders(self, history: History) -> list[SerialOrder]:
         """Try the order of the log, and all others if it does not give the history."""
         first = self._tried(history, history.order, by_version=True)
         if not first.difference:
@@ -79,7 +79,7 @@ class Judge:
         others = (order for order in itertools.permutations(history.order) if order != history.order)
         return [first, *(self._tried(history, order, by_version=False) for order in others)]
 
-    def _tried(self, history: History, order: Sequence[str], *, by_version: bool) -> Tried:
+    def _tried(self, history: History, order: Sequence[str], *, by_version: bool) -> SerialOrder:
         """Compare a history with a serial order: after each version, or only at the end."""
         left = after_all(self.target, [self._writer(name) for name in order], self.reference)
         problems = itertools.chain(
@@ -87,7 +87,7 @@ class Judge:
             self._wrong_tables(history, order, left, by_version=by_version),
             self._wrong_observers(history, left, by_version=by_version),
         )
-        return Tried(tuple(order), next(problems, ""))
+        return SerialOrder(tuple(order), next(problems, ""))
 
     def _wrong_answers(self, history: History, order: Sequence[str], left: Sequence[After]) -> Iterator[str]:
         """Find writers that committed without being allowed to, or that report other changed rows."""

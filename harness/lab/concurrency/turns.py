@@ -50,7 +50,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turns:
+class TurnScheduler:
     """Runs some writers so that a chooser decides at every point who goes on.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The conservation laws of ``harness.compare.invariants`` on tables that stay in their files (P-5 to P-13)."""
+"""The invariants of ``harness.compare.invariants`` on tables that stay in their files (P-5 to P-13)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.compare.counting_laws import counting_laws, feed_counts
-from mergecheck.harness.compare.log_laws.commit_laws import broken_law
+from mergecheck.harness.compare.counting_invariants import counting_invariants, feed_counts
+from mergecheck.harness.compare.log_invariants.commit_invariants import broken_invariant
 from mergecheck.harness.delta.check_statistics import has_order, is_high, is_low, typed_bound
 from mergecheck.harness.lab.scale.multisets import multiset_sums
 from mergecheck.harness.verdict import Check
@@ -30,7 +30,7 @@ _WRITTEN = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsCopie
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laws:
+class Invariants:
     """Checks that the files and metrics of a merge agree with each other.
 
     Attributes:
@@ -42,17 +42,17 @@ class Laws:
     present: frozenset[tuple[str, str]] = frozenset()
 
     def broken(self) -> Iterator[Mismatch]:
-        """Check all laws; one mismatch per broken one, its kind is the law."""
+        """Check all invariants; one mismatch per broken one, its kind is the invariant."""
         seen = self.observed
         before, after = (files.num_records(self.connection) for files in (seen.before, seen.after))
-        yield from counting_laws(before, after, metrics=seen.metrics, path=seen.path, present=self.present)
+        yield from counting_invariants(before, after, metrics=seen.metrics, path=seen.path, present=self.present)
         if seen.committed:
             yield from self._records()
             yield from self._sizes()
         if faults := tuple(self._statistics()):
             rest = len(faults) - _MAX_FAULTS
             more = [f"and {rest} more"] if rest > 0 else []
-            yield broken_law("P-11", *faults[:_MAX_FAULTS], *more, check=Check.FILES)
+            yield broken_invariant("P-11", *faults[:_MAX_FAULTS], *more, check=Check.FILES)
         yield from self._feed()
 
     def _records(self) -> Iterator[Mismatch]:
@@ -64,7 +64,7 @@ class Laws:
             records = files.num_records(self.connection)
             if records != sum(seen.metrics[part] for part in parts):
                 text = " + ".join(f"{part} {seen.metrics[part]}" for part in parts)
-                yield broken_law("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
+                yield broken_invariant("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
 
     def _sizes(self) -> Iterator[Mismatch]:
         """R-510: files and bytes of the metrics agree with the log, and the log agrees with the disk."""
@@ -78,10 +78,12 @@ class Laws:
         }
         for name, number in counted.items():
             if name in seen.metrics and seen.metrics[name] != number:
-                yield broken_law("P-10-files", f"{name} {seen.metrics[name]}, but by the log it is {number}")
+                yield broken_invariant("P-10-files", f"{name} {seen.metrics[name]}, but by the log it is {number}")
         on_disk = sum(path.stat().st_size for path in seen.added.paths)
         if on_disk != seen.added.num_bytes:
-            yield broken_law("P-10-files", f"the added files have {on_disk} bytes, by the log {seen.added.num_bytes}")
+            yield broken_invariant(
+                "P-10-files", f"the added files have {on_disk} bytes, by the log {seen.added.num_bytes}"
+            )
 
     def _statistics(self) -> Iterator[str]:
         """P-11: the statistics of added files are true to their rows; a bound may be loose, never wrong."""
@@ -131,7 +133,7 @@ class Laws:
         if sums["before"] - sums["old"] + sums["new"] != sums["after"]:
             numbers = ", ".join(f"{name} {one.rows}" for name, one in sums.items())
             text = "table before and change feed do not give the table after (by sums over all rows)"
-            yield broken_law("P-12", text, f"rows: {numbers}", check=Check.CDF)
+            yield broken_invariant("P-12", text, f"rows: {numbers}", check=Check.CDF)
 
 
 @dataclass(frozen=True, slots=True)

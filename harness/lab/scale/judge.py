@@ -14,7 +14,7 @@ from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.lab.scale.evaluator import Forecast, Relations, evaluate_relations
-from mergecheck.harness.lab.scale.invariants import Laws
+from mergecheck.harness.lab.scale.invariants import Invariants
 from mergecheck.harness.lab.scale.multisets import compare_multisets, num_passes
 from mergecheck.harness.lab.scale.observed import observe_table
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
@@ -122,7 +122,7 @@ def _unreadable(error: Exception) -> Judgement:
     text = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
     lines = (fit(text.split("\n", maxsplit=1)[0]),)
     mismatch = Mismatch(check=Check.ERROR, against=REFERENCE, kind="unreadable_table", lines=lines)
-    unchecked = dict.fromkeys(("rows", "changes", "metrics", "laws"), "the table cannot be read")
+    unchecked = dict.fromkeys(("rows", "changes", "metrics", "invariants"), "the table cannot be read")
     return Judgement(verdict=Verdict.MISMATCH, mismatches=(mismatch,), unchecked=unchecked)
 
 
@@ -157,12 +157,12 @@ class _Comparison:
         seen, forecast = self._observed, self._forecast
         self._add(*schema_mismatches(forecast.schema, seen.schema, against=REFERENCE, complete=True))
         if self._mismatches:
-            unchecked = dict.fromkeys(("rows", "changes", "metrics", "laws"), "the schemas differ")
+            unchecked = dict.fromkeys(("rows", "changes", "metrics", "invariants"), "the schemas differ")
             return self._judgement(unchecked=unchecked)
         if faults := self._type_faults():
             self._add(Mismatch(check=Check.SCHEMA, against=REFERENCE, kind="file_types", lines=faults[:_SHOWN]))
             why = "new files do not store the table's types"
-            return self._judgement(unchecked=dict.fromkeys(("rows", "changes", "metrics", "laws"), why))
+            return self._judgement(unchecked=dict.fromkeys(("rows", "changes", "metrics", "invariants"), why))
         counts = forecast.counts
         num_before = seen.before.num_records(self._connection)
         num_rows, num_changes = num_before + counts.inserted - counts.deleted, counts.changes
@@ -172,9 +172,9 @@ class _Comparison:
             self._step("changes compared", num_changes)
             feed = change_schema(forecast.schema)
             self._multisets(Check.CDF, _feed(forecast.changes, feed), _feed(seen.changes, feed), feed, num_changes)
-        self._step("metrics and laws", num_rows)
+        self._step("metrics and invariants", num_rows)
         self._numbers()
-        self._add(*Laws(connection=self._connection, observed=seen, present=forecast.clauses).broken())
+        self._add(*Invariants(connection=self._connection, observed=seen, present=forecast.clauses).broken())
         return self._judgement()
 
     def _type_faults(self) -> tuple[str, ...]:

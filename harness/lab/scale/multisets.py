@@ -5,7 +5,7 @@ That needs memory for the distinct rows, so it is done in passes over a part of 
 first cell: equal rows always meet in the same pass. Two zeros differ by their sign, NaN equals NaN (as in
 ``mergecheck.harness.compare.cell_identity``); texts are compared by their bytes.
 
-The sums of a multiset (its number of rows, and two sums of hashes) serve laws about three multisets. Multisets of
+The sums of a multiset (its number of rows, and two sums of hashes) serve invariants about three multisets. Multisets of
 different sums differ for certain; different multisets have equal sums only if 128 bits collide.
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.lab.scoreboard.features import FEATURES
-from mergecheck.harness.lab.scoreboard.run import Answer
+from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.case_file import case_to_json
 

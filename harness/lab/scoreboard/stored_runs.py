@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.lab.scoreboard.run import Answer
+from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.case_file import case_from_json
 from mergecheck.model.errors import CaseFormatError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.lab.sequences.turns import Turns
+from mergecheck.harness.lab.sequences.turns import TurnCounts
 
 if TYPE_CHECKING:
     from mergecheck.harness.lab.sequences.steps import Sequence
@@ -43,7 +43,7 @@ class SequenceReport:
     mismatches: tuple[Mismatch, ...] = ()
     reason: str = ""
     pair: Pair | None = None
-    turns: Turns = field(default_factory=Turns)
+    turns: TurnCounts = field(default_factory=TurnCounts)
 
 
 class StopError(Exception):

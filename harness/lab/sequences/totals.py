@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.lab.sequences.turns import Turns
+from mergecheck.harness.lab.sequences.turns import TurnCounts
 from mergecheck.harness.processes.output_files import write_text
 from mergecheck.model.text_file import read_ordinary
 
@@ -40,7 +40,7 @@ class Run:
     steps: int
     start: int = 0
     endings: Counter[str] = field(default_factory=Counter)
-    turns: Turns = field(default_factory=Turns)
+    turns: TurnCounts = field(default_factory=TurnCounts)
 
     def add(self, report: SequenceReport, *, number: int) -> None:
         """Count one more sequence, the one with this number."""
@@ -58,10 +58,10 @@ def run_of(runs: list[Run], *, writers: tuple[str, ...], seed: int, steps: int) 
     return runs[-1]
 
 
-def added_up(runs: Iterable[Run]) -> tuple[Counter[str], Turns]:
+def added_up(runs: Iterable[Run]) -> tuple[Counter[str], TurnCounts]:
     """Add up the results of all runs: sequences by ending, and the writers' turns."""
     endings: Counter[str] = Counter()
-    turns = Turns()
+    turns = TurnCounts()
     for run in runs:
         endings.update(run.endings)
         turns.add(run.turns)
@@ -96,7 +96,7 @@ def write_totals(runs: Iterable[Run], path: Path) -> None:
     write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-def turns_json(turns: Turns) -> dict[str, Any]:
+def turns_json(turns: TurnCounts) -> dict[str, Any]:
     """Return the writers' turns as JSON-ready data."""
     return {
         "pairs": [[*pair, count] for pair, count in sorted(turns.pairs.items())],
@@ -124,7 +124,7 @@ def _run(given: Any) -> Run:  # noqa: ANN401 - parsed JSON
         steps=int(given["steps"]),
         start=int(given["start"]),
         endings=_counts(given["endings"]),
-        turns=Turns(
+        turns=TurnCounts(
             pairs=_pairs(given["pairs"]),
             reads=_pairs(given["reads"]),
             own=_counts(given["own"]),

@@ -27,7 +27,7 @@ DELTA_RS = "delta-rs"
 
 
 @dataclass(slots=True)
-class Turns:
+class TurnCounts:
     """The steps of the writers of one or more sequences.
 
     Attributes:
@@ -43,7 +43,7 @@ class Turns:
     own: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: Turns) -> None:
+    def add(self, other: TurnCounts) -> None:
         """Count another sequence."""
         self.pairs.update(other.pairs)
         self.reads.update(other.reads)

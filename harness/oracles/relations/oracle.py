@@ -11,7 +11,7 @@ from mergecheck.harness.compare.stored_rows import check_stored_rows
 from mergecheck.harness.oracles.engine_call import raised, run_limited
 from mergecheck.harness.oracles.relations.relation import ROW_METRICS
 from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
-from mergecheck.harness.oracles.relations.tables import TABLE_RELATIONS
+from mergecheck.harness.oracles.relations.table_relations import TABLE_RELATIONS
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.properties.merge_text import written_merge
 from mergecheck.harness.verdict import CaseReport, Check, Compared, EngineDownError, Verdict
@@ -43,7 +43,7 @@ def check_relations(
     answer: EngineResult | None = None,
     limit: TimeLimit = DEFAULT_LIMIT,
 ) -> CaseReport:
-    """Check one case without the reference: conservation laws, then relations, until one does not hold.
+    """Check one case without the reference: invariants, then relations, until one does not hold.
 
     Args:
         case: what to run; its ``expect`` is not looked at.
@@ -96,9 +96,9 @@ def _judged(
 ) -> tuple[tuple[Mismatch, ...], list[Relation]]:
     present = _facts(case, outcome).clauses_present
     if engine.capabilities.rows:
-        laws = (*invariant_mismatches(case, outcome, present), *check_stored_rows(case, outcome).mismatches)
-        if laws:
-            return laws, []
+        invariants = (*invariant_mismatches(case, outcome, present), *check_stored_rows(case, outcome).mismatches)
+        if invariants:
+            return invariants, []
     applied: list[Relation] = []
     for relation in relations:
         found = relation.check(case, outcome, run)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
-from mergecheck.harness.properties.merge_text import MergeText, merge_text
+from mergecheck.harness.properties.merge_text import StatementText, merge_text
 from mergecheck.harness.properties.source_tables import source_table, tables_of_queries
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.model.case_file import change_schema
@@ -60,7 +60,7 @@ class Trial:
     run: Callable[[Case], EngineResult]
 
     @property
-    def text(self) -> MergeText:
+    def text(self) -> StatementText:
         """The statement in pieces.
 
         Raises:
@@ -120,7 +120,7 @@ class Trial:
         """Require the same schema, rows, change rows and row metrics of a changed case."""
         return self.differences(self.outcome, self.outcome_of(changed, may_be_ambiguous=may_be_ambiguous))
 
-    def with_clauses(self, text: MergeText) -> Case:
+    def with_clauses(self, text: StatementText) -> Case:
         """Return the case with another statement."""
         return replace(self.case, sql=text.sql())
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.oracles.relations.relation import Trial
-    from mergecheck.harness.properties.merge_text import ClauseText, MergeText
+    from mergecheck.harness.properties.merge_text import ClauseText, StatementText
     from mergecheck.harness.verdict import Mismatch
     from mergecheck.model.case import Case
 
@@ -117,7 +117,7 @@ def _hidden(expression: str, if_null: str) -> str:
 
 
 def _with(trial: Trial, clauses: list[ClauseText]) -> Case:
-    text: MergeText = replace(trial.text, clauses=tuple(clauses))
+    text: StatementText = replace(trial.text, clauses=tuple(clauses))
     return trial.with_clauses(text)
 
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.properties.rules import assignment as part2
-from mergecheck.harness.properties.rules import execution as part4_to_6
-from mergecheck.harness.properties.rules import rows as part3
-from mergecheck.harness.properties.rules import statements as part1
-from mergecheck.harness.properties.rules import writing as part7_and_8
+from mergecheck.harness.properties.rules import assignment, execution, rows, statements, writing
 from mergecheck.harness.properties.rules.evidence import Evidence, Rule, evidence_of
 from mergecheck.model.outcome import Unsupported
 
@@ -19,7 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Evidence", "Rule", "reached_rules"]
 
-RULES: tuple[Rule, ...] = (*part1.RULES, *part2.RULES, *part3.RULES, *part4_to_6.RULES, *part7_and_8.RULES)
+RULES: tuple[Rule, ...] = (
+    *statements.RULES,
+    *assignment.RULES,
+    *rows.RULES,
+    *execution.RULES,
+    *writing.RULES,
+)
 """All rules in the order of the specification."""
 
 

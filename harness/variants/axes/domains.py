@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.oracles.relations.shape import has_random_values
-from mergecheck.harness.oracles.relations.tables import holds_empty_text
+from mergecheck.harness.oracles.relations.table_relations import holds_empty_text
 from mergecheck.harness.properties.merge_text import merge_text, words_of, written_merge
 from mergecheck.harness.properties.vocabulary import PlainCase, has
 from mergecheck.model.types.data_types import BIGINT, BOOLEAN, DATE, INT, SMALLINT, STRING, TINYINT

@@ -16,9 +16,9 @@ from pyspark.sql import types as t
 from mergecheck.merge.executors.cdc import rows_to_write
 from mergecheck.merge.executors.clauses import CLAUSE, COPIED
 from mergecheck.merge.executors.insert_only import generate_inserts_only_output_df, prepare_rows_to_insert
+from mergecheck.merge.executors.merge_run import has_inserts, shuffle_partitions
 from mergecheck.merge.executors.optimizations.broadcast import may_broadcast
 from mergecheck.merge.executors.optimizations.safe_conditions import conditions_cannot_fail
-from mergecheck.merge.executors.run import has_inserts, shuffle_partitions
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
@@ -31,7 +31,7 @@ from mergecheck.merge.table.writing.modified_rows import (
     pack,
     write_modified_rows,
 )
-from mergecheck.merge.table.writing.rows import KEPT_COMMIT_VERSION, KEPT_ROW_ID
+from mergecheck.merge.table.writing.row_records import KEPT_COMMIT_VERSION, KEPT_ROW_ID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from mergecheck.merge.executors.first_scan import TouchedFiles
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.snapshot.data_files import DataFile
     from mergecheck.merge.table.writing.write import WriteResult

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.merge.executors.run import shuffle_partitions
+from mergecheck.merge.executors.merge_run import shuffle_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

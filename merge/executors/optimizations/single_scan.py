@@ -19,9 +19,9 @@ from mergecheck.merge.executors.cdc import rows_to_write
 from mergecheck.merge.executors.classic import rewriting_join_type
 from mergecheck.merge.executors.clauses import precompute_clauses
 from mergecheck.merge.executors.first_scan import files_of_names
+from mergecheck.merge.executors.merge_run import has_inserts, is_matched_only
 from mergecheck.merge.executors.optimizations.one_task import fit_in_one_task, has_few_rows, split_bytes
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
-from mergecheck.merge.executors.run import has_inserts, is_matched_only
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
 from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.expressions.spark_errors import SPARK_ERRORS
@@ -31,7 +31,7 @@ from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX
 from mergecheck.merge.table.writing.touched_rows import AMBIGUOUS, TOUCHED_FILE, write_touched_files
 
 if TYPE_CHECKING:
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.writing.write import WriteResult
 

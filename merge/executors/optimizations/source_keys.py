@@ -28,7 +28,7 @@ from mergecheck.merge.table.storage.workers import run_in_workers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.snapshot.data_files import DataFile
 

@@ -16,7 +16,7 @@ from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.syntax.dialect import quote_name, tokenize, without_final_comment
 from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.table.log.partition_values import sql_string
-from mergecheck.merge.table.writing.rows import ACTION
+from mergecheck.merge.table.writing.row_records import ACTION
 from mergecheck.merge.types.invariants import invariants
 from mergecheck.merge.types.text_limits import length_condition
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from mergecheck.merge.table.row_ids.tracking import FileIds  # noqa: TC001 - dataclass fields are read at run time
 from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.writing.modified_rows import unpack
-from mergecheck.merge.table.writing.rows import ACTION, KEPT_COMMIT_VERSION, KEPT_ROW_ID, RowAction
+from mergecheck.merge.table.writing.row_records import ACTION, KEPT_COMMIT_VERSION, KEPT_ROW_ID, RowAction
 from mergecheck.merge.table.writing.writer import as_type, write_tables
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mergecheck.merge.table.writing.rows import FURTHEST_ID, RowAction
+from mergecheck.merge.table.writing.row_records import FURTHEST_ID, RowAction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

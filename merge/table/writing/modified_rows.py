@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mergecheck.merge.table.writing.rows import ACTION, DELETES, UPDATES, record_batch
+from mergecheck.merge.table.writing.row_records import ACTION, DELETES, UPDATES, record_batch
 from mergecheck.merge.table.writing.writer import write_partition
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mergecheck.merge.table.writing.rows import ACTION, RowAction, record_batch, routes
+from mergecheck.merge.table.writing.row_records import ACTION, RowAction, record_batch, routes
 from mergecheck.merge.table.writing.writer import write_tables
 
 if TYPE_CHECKING:

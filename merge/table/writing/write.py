@@ -22,7 +22,7 @@ from mergecheck.merge.table.writing.arrow_schema import arrow_schema
 from mergecheck.merge.table.writing.checks import Check, with_violations
 from mergecheck.merge.table.writing.constraints import not_null_paths
 from mergecheck.merge.table.writing.generated_ids import IdPlan, IdSequence
-from mergecheck.merge.table.writing.rows import (
+from mergecheck.merge.table.writing.row_records import (
     CHANGE_FILE,
     CHECK_VIOLATION,
     DATA_FILE,

@@ -26,7 +26,7 @@ from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.writing.constraints import first_violation
 from mergecheck.merge.table.writing.generated_ids import GeneratedIds
 from mergecheck.merge.table.writing.partition_split import split_by_partition
-from mergecheck.merge.table.writing.rows import (
+from mergecheck.merge.table.writing.row_records import (
     ACTION,
     CHANGE_FILE,
     CHECK_VIOLATION,

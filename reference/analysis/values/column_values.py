@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import BIGINT, TIMESTAMP, VOID
-from mergecheck.model.types.typed import Side, Typed, typed_null
+from mergecheck.model.types.typed import TableSide, Typed, typed_null
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.casts.conversions import Failure, cast
@@ -74,7 +74,7 @@ def generated_value(
     if column.generated is None:
         raise ValueError(f"column {column.name} has no generation expression")
     given = tuple(f"({values[c.name].sql})" if c.name in values else _UNKNOWN for c in schema.columns)
-    row = Relation(side=Side.TARGET, qualifier="", schema=schema, values=given)
+    row = Relation(side=TableSide.TARGET, qualifier="", schema=schema, values=given)
     computed = _computed(
         column.generated, column.type, asker or Asker(), relations=(row,), case_sensitive=case_sensitive
     )

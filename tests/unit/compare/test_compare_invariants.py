@@ -1,4 +1,4 @@
-"""The laws that a merge's own numbers keep: each is kept by a right outcome and broken by one wrong number."""
+"""The invariants that a merge's own numbers keep: each is kept by a right outcome and broken by one wrong number."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mergecheck.harness.compare.counting_laws import counting_laws
+from mergecheck.harness.compare.counting_invariants import counting_invariants
 from mergecheck.harness.compare.invariants import invariant_mismatches
-from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
+from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.model.case import Case, Target
 from mergecheck.model.outcome import MergePath, Outcome
@@ -54,7 +54,7 @@ RIGHT = Outcome(
 NINE_UPDATED = {"numTargetRowsUpdated": 9, "numTargetRowsMatchedUpdated": 9, "numOutputRows": 12}
 
 
-def laws(outcome: Outcome, present: frozenset[tuple[str, str]] = ALL_CLAUSES) -> list[str]:
+def invariants(outcome: Outcome, present: frozenset[tuple[str, str]] = ALL_CLAUSES) -> list[str]:
     found = invariant_mismatches(CASE, outcome, present)
     assert all(m.against == AGAINST and m.lines and max(map(len, m.lines)) <= 100 for m in found)
     return [m.kind for m in found]
@@ -79,15 +79,15 @@ def with_metrics(**metrics: int) -> Outcome:
     return dataclasses.replace(RIGHT, metrics={**RIGHT.metrics, **metrics})
 
 
-def test_a_right_outcome_keeps_all_laws() -> None:
+def test_a_right_outcome_keeps_all_invariants() -> None:
     """Also where the engine shows no metrics, no feed and no path."""
-    assert laws(RIGHT) == []
-    assert laws(dataclasses.replace(RIGHT, metrics={}, cdf=None, path=None), frozenset()) == []
+    assert invariants(RIGHT) == []
+    assert invariants(dataclasses.replace(RIGHT, metrics={}, cdf=None, path=None), frozenset()) == []
 
 
 def test_files_that_are_not_touched_are_not_copied() -> None:
     """P-7 bounds what is rewritten; it does not ask that everything is."""
-    assert laws(with_metrics(numTargetRowsCopied=0, numOutputRows=2)) == []
+    assert invariants(with_metrics(numTargetRowsCopied=0, numOutputRows=2)) == []
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_files_that_are_not_touched_are_not_copied() -> None:
         "post-image not in the table",
     ],
 )  # fmt: skip
-def test_a_wrong_number_breaks_its_law(outcome: Outcome, broken: list[str]) -> None:
+def test_a_wrong_number_breaks_its_invariant(outcome: Outcome, broken: list[str]) -> None:
     """The kind of the mismatch names the property."""
-    assert laws(outcome) == broken
+    assert invariants(outcome) == broken
 
 
 def test_laws_hold_for_large_numbers() -> None:
@@ -127,22 +127,22 @@ def test_laws_hold_for_large_numbers() -> None:
         "numTargetRowsMatchedUpdated": 2_000,
         "numTargetRowsNotMatchedBySourceUpdated": 1_000,
     }
-    assert list(counting_laws(5_000, 5_000, metrics=metrics, path=None, present=frozenset())) == []
+    assert list(counting_invariants(5_000, 5_000, metrics=metrics, path=None, present=frozenset())) == []
 
 
 @pytest.mark.parametrize(("missing", "broken"), [("insert", ["P-9"]), ("update", ["P-9"]), ("delete", ["P-9"])])
 def test_what_no_clause_does_is_not_done(missing: str, broken: list[str]) -> None:
     """P-9, from the clauses that the statement has."""
     present = frozenset(clause for clause in ALL_CLAUSES if clause[1] != missing)
-    assert laws(RIGHT, present) == broken
+    assert invariants(RIGHT, present) == broken
 
 
 def test_rows_grow_only_by_inserts_and_shrink_only_by_deletes() -> None:
     """P-9 on the table itself, for engines without metrics."""
     quiet = dataclasses.replace(RIGHT, metrics={}, cdf=None)
     update_only = frozenset({("matched", "update")})
-    assert laws(dataclasses.replace(quiet, rows=RIGHT.rows * 2), update_only) == ["P-9"]
-    assert laws(dataclasses.replace(quiet, rows=()), update_only) == ["P-9"]
+    assert invariants(dataclasses.replace(quiet, rows=RIGHT.rows * 2), update_only) == ["P-9"]
+    assert invariants(dataclasses.replace(quiet, rows=()), update_only) == ["P-9"]
 
 
 WIDER = Schema((*SCHEMA.columns, Field("new", types.INT)))
@@ -158,10 +158,10 @@ EVOLVED = dataclasses.replace(RIGHT, schema=WIDER, rows=widen(RIGHT.rows), cdf=W
 
 def test_added_columns_are_null_in_old_rows() -> None:
     """With an evolved schema the feed is balanced in the new one (R-610)."""
-    assert laws(EVOLVED) == []
-    assert laws(dataclasses.replace(EVOLVED, cdf=WIDE_FEED[1:])) == ["P-13", "P-12"]
+    assert invariants(EVOLVED) == []
+    assert invariants(dataclasses.replace(EVOLVED, cdf=WIDE_FEED[1:])) == ["P-13", "P-12"]
     images = tuple((*row[:2], 7, row[3]) if row[3] == "delete" else row for row in WIDE_FEED)
-    assert laws(dataclasses.replace(EVOLVED, cdf=images)) == ["P-12"]
+    assert invariants(dataclasses.replace(EVOLVED, cdf=images)) == ["P-12"]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_evolution_only_adds(schema: Schema) -> None:
     width = len(schema.columns) - 2
     rows = tuple((*row, *(None,) * width) for row in RIGHT.rows)
     evolved = dataclasses.replace(RIGHT, schema=schema, rows=rows, cdf=None)
-    assert laws(evolved) == ["R-234"]
+    assert invariants(evolved) == ["R-234"]
 
 
 @pytest.mark.parametrize(("widening", "broken"), [("true", []), ("TRUE", []), ("false", ["R-234"])])
@@ -197,7 +197,7 @@ def test_a_table_that_may_widen_widens(widening: str, broken: list[str]) -> None
 
 def test_a_schema_changes_by_a_commit_only() -> None:
     """R-239: without a version there is no other schema."""
-    assert laws(dataclasses.replace(EVOLVED, committed=False)) == ["R-239"]
+    assert invariants(dataclasses.replace(EVOLVED, committed=False)) == ["R-239"]
 
 
 def table_outcome(*, added: int = 4, removed: int = 4, **found: Any) -> TableOutcome:
@@ -217,7 +217,7 @@ def table_outcome(*, added: int = 4, removed: int = 4, **found: Any) -> TableOut
 )
 def test_files_hold_what_metrics_and_statistics_say(outcome: Outcome, broken: list[str]) -> None:
     """P-10, P-11 and R-235, where the table's files and log were read."""
-    assert laws(outcome) == broken
+    assert invariants(outcome) == broken
 
 
 @pytest.mark.parametrize(("number", "last"), [(1, "fault"), (4, "fault"), (5, "and 1 more"), (9, "and 5 more")])
@@ -235,4 +235,4 @@ def test_files_in_the_log_are_those_of_the_metrics(reported: int, in_log: int | 
     """P-10, where both are known."""
     outcome = table_outcome(num_files_added=in_log)
     outcome = dataclasses.replace(outcome, metrics={**outcome.metrics, "numTargetFilesAdded": reported})
-    assert laws(outcome) == broken
+    assert invariants(outcome) == broken

@@ -1,4 +1,4 @@
-"""Readings that depend on the files of a table: on their statistics, and on the types that they were written with."""
+"""Bug models that depend on the files of a table: on their statistics, and on the types that they were written with."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from reading_cases import MERGE, case_of, judged_case, with_old_row
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.deviations.readings.catalogue import READINGS
-from mergecheck.harness.deviations.readings.judged import Judged
+from mergecheck.harness.deviations.bug_models.catalogue import BUG_MODELS
+from mergecheck.harness.deviations.bug_models.judged import Judged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.model.case_file import case_from_json
 from mergecheck.model.outcome import Prediction, Rejection
@@ -63,7 +63,7 @@ def test_a_row_is_doubled_where_the_log_counts_no_rows(
             num_records_removed=2,
         ),
     )
-    after = READINGS[_DOUBLED].apply(now)
+    after = BUG_MODELS[_DOUBLED].apply(now)
     repaired = after is not None and isinstance(after.reference.answer, Prediction)
     assert repaired is explained
     if after is not None and explained:
@@ -97,7 +97,7 @@ def test_a_file_cannot_be_read_if_a_constant_does_not_fit_it(
         f"USING source s ON t.v = s.v AND t.x <= {constant} WHEN MATCHED THEN DELETE",
         Rejection(error_class=error, message="", unchanged=True),
     )
-    after = READINGS[_TOO_LARGE].apply(now)
+    after = BUG_MODELS[_TOO_LARGE].apply(now)
     assert (after is not None) is known
 
 
@@ -149,7 +149,7 @@ def test_row_groups_are_not_read_if_none_of_their_rows_fulfils_a_comparison_with
         },
         source={"schema": "id INT, x DECIMAL(10,2)", "rows": [[1, "7.00"], [2, "7.00"]]},
     )
-    after = READINGS["rows of an older DECIMAL are not read by a constant that does not fit"].apply(
+    after = BUG_MODELS["rows of an older DECIMAL are not read by a constant that does not fit"].apply(
         _with_rows_left(case, unread)
     )
     assert (after is not None) is bool(unread)
@@ -167,8 +167,8 @@ def test_rows_of_an_older_decimal_are_not_read_by_a_merge_that_rewrites_files() 
         target={"schema": "id INT, x DECIMAL(10,2)", "files": [[[1, "5.00"]]], "layout": _OLDER_DECIMAL},
         source={"schema": "id INT", "rows": [[1]]},
     )
-    reading = READINGS["rows of an older DECIMAL are not read by a constant that does not fit"]
-    assert reading.apply(_with_rows_left(case, {1})) is None
+    bug_model = BUG_MODELS["rows of an older DECIMAL are not read by a constant that does not fit"]
+    assert bug_model.apply(_with_rows_left(case, {1})) is None
 
 
 _TENTH = 0.10000000149011612  # as a FLOAT, 0.1
@@ -196,7 +196,7 @@ def test_files_are_skipped_by_bounds_of_floats(merge: str, layout: dict[str, Any
         },
         source={"schema": "id INT", "rows": [[1], [2]]},
     )
-    after = READINGS["files of an older FLOAT are skipped by its bounds"].apply(_with_rows_left(case, unread))
+    after = BUG_MODELS["files of an older FLOAT are skipped by its bounds"].apply(_with_rows_left(case, unread))
     assert (after is not None) is bool(unread)
     if after is not None:
         assert isinstance(after.result, TableOutcome)
@@ -246,7 +246,7 @@ def test_updated_rows_of_an_older_decimal_stay(files: list[Any], vectors: str, r
         metrics={**now.result.metrics, **dict.fromkeys(right, 0), "numTargetBytesRemoved": 0},
         num_records_removed=now.result.num_records_removed - len(old),
     )
-    after = READINGS["if rows are marked in vectors rows of an older DECIMAL stay"].apply(replace(now, result=found))
+    after = BUG_MODELS["if rows are marked in vectors rows of an older DECIMAL stay"].apply(replace(now, result=found))
     assert after is not None
     assert after.mismatches(Capabilities(metric_names=frozenset(found.metrics))) == ()
 
@@ -273,7 +273,7 @@ def test_a_row_that_an_unread_source_row_matches_stays(value: str, condition: st
     clauses = f"WHEN MATCHED AND s.x {condition} THEN UPDATE SET v = 9{_INSERT}"
     case = case_of(f"{MERGE} t.id = s.id {clauses}", target=_NAN_SOURCE["target"], source=source)
     right = judged_case(case)
-    after = READINGS[_SOURCE_ROW].apply(with_old_row(right, row))
+    after = BUG_MODELS[_SOURCE_ROW].apply(with_old_row(right, row))
     assert (after is not None) is known
     assert after is None or after.mismatches(Capabilities()) == right.mismatches(Capabilities())
 
@@ -292,5 +292,5 @@ def test_a_row_that_an_unread_source_row_matches_stays(value: str, condition: st
 def test_a_merge_that_would_double_a_row_is_refused(clauses: str, error: str, *, known: bool) -> None:
     right = judged_case(case_of(f"{MERGE} t.id = s.id WHEN {clauses}", **_NAN_SOURCE))
     refused = Rejection(error_class=error, message="", unchanged=True)
-    after = READINGS[_SOURCE_ROW].apply(replace(right, result=refused))
+    after = BUG_MODELS[_SOURCE_ROW].apply(replace(right, result=refused))
     assert (after is not None and after.mismatches(Capabilities()) == ()) is known

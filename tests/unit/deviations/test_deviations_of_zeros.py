@@ -1,4 +1,4 @@
-"""Readings of rows that are not read because they hold 0.0 where a constant is -0.0, or the other way round."""
+"""Bug models of rows that are not read because they hold 0.0 where a constant is -0.0, or the other way round."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from reading_cases import MERGE, case_of, judged_case, with_old_row
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.deviations.readings.catalogue import READINGS
+from mergecheck.harness.deviations.bug_models.catalogue import BUG_MODELS
 from mergecheck.harness.engine import Capabilities
 from mergecheck.model.outcome import Outcome, Prediction
 
@@ -44,7 +44,7 @@ def test_files_with_the_other_zero_are_not_read(
     now = judged_case(case)
     assert isinstance(now.result, TableOutcome)
     kept = tuple(row for row in case.target.rows if unread is None or row[0] in unread)
-    after = READINGS["files with the other zero than a constant of ON are not read"].apply(
+    after = BUG_MODELS["files with the other zero than a constant of ON are not read"].apply(
         replace(now, result=replace(now.result, rows=kept))
     )
     assert (after is None) is (unread is None)
@@ -97,7 +97,7 @@ def test_a_row_group_without_the_constant_s_zero_is_not_read(
     right = judged_case(case)
     assert isinstance(right.result, Outcome)
     assert len(right.result.rows) == 1, "the first row fulfils the condition"
-    after = READINGS[_UNREAD].apply(replace(right, result=replace(right.result, rows=case.target.rows)))
+    after = BUG_MODELS[_UNREAD].apply(replace(right, result=replace(right.result, rows=case.target.rows)))
     assert (after is not None) is known
     if after is not None:
         assert isinstance(after.reference.answer, Prediction)
@@ -121,14 +121,14 @@ def test_conditions_are_pushed_down_in_some_merges(clauses: str, vectors: str, *
     right = judged_case(case)
     assert isinstance(right.result, Outcome)
     rows = (*case.target.rows, *right.result.rows)
-    assert (READINGS[_UNREAD].apply(replace(right, result=replace(right.result, rows=rows))) is not None) is known
+    assert (BUG_MODELS[_UNREAD].apply(replace(right, result=replace(right.result, rows=rows))) is not None) is known
 
 
 def test_each_row_group_is_looked_at_by_itself() -> None:
     case = _case("WHEN MATCHED AND t.v = 0.0 THEN DELETE", [[1, "-0.0"], [3, 0.0]], row_group_rows=1)
     right = judged_case(case)
     assert isinstance(right.result, Outcome)
-    after = READINGS[_UNREAD].apply(replace(right, result=replace(right.result, rows=case.target.rows[:1])))
+    after = BUG_MODELS[_UNREAD].apply(replace(right, result=replace(right.result, rows=case.target.rows[:1])))
     assert after is not None
     assert after.case.target.rows == case.target.rows[1:]
 
@@ -137,7 +137,7 @@ def test_each_row_group_is_looked_at_by_itself() -> None:
 def test_a_row_with_the_other_zero_stays_if_no_vector_marks_it(row: int, *, known: bool) -> None:
     case = _case("WHEN MATCHED AND t.v = 0.0 THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *", [[1, "-0.0"], [2, 1.0]])
     right = judged_case(case)
-    after = READINGS[_STAYS].apply(with_old_row(right, row))
+    after = BUG_MODELS[_STAYS].apply(with_old_row(right, row))
     assert (after is not None) is known
     assert after is None or after.mismatches(Capabilities()) == right.mismatches(Capabilities())
 
@@ -168,4 +168,4 @@ def test_fields_of_structs_are_looked_at(name: str, condition: str, *, known: bo
     right = judged_case(case)
     assert isinstance(right.result, Outcome)
     found = replace(right, result=replace(right.result, rows=case.target.rows))
-    assert (READINGS[name].apply(found) is not None) is known
+    assert (BUG_MODELS[name].apply(found) is not None) is known

@@ -1,4 +1,4 @@
-"""Readings that repair: what is known to be wrong in an answer is put right, and nothing else."""
+"""Bug models that repair: what is known to be wrong in an answer is put right, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case, with_copies, with_old_row
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.deviations.readings.catalogue import READINGS
-from mergecheck.harness.deviations.readings.judged import Judged
-from mergecheck.harness.deviations.readings.rows import exchanged
+from mergecheck.harness.deviations.bug_models.catalogue import BUG_MODELS
+from mergecheck.harness.deviations.bug_models.judged import Judged
+from mergecheck.harness.deviations.bug_models.row_sides import exchanged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.model.outcome import Feed, MergePath, Outcome, Rejection
@@ -36,7 +36,7 @@ def test_an_update_between_zeros_is_dropped(x: int, images: list[tuple[float, in
     wrong = judged_case(case, rows=((-0.0, x),), cdf=feed)
     shown = Capabilities(metric_names=frozenset({"numTargetRowsUpdated"}))
     assert wrong.mismatches(shown)
-    after = READINGS["a cell keeps its value if the new one differs in the sign of zeros only"].apply(wrong)
+    after = BUG_MODELS["a cell keeps its value if the new one differs in the sign of zeros only"].apply(wrong)
     assert after is not None
     assert after.mismatches(shown) == ()
 
@@ -51,7 +51,7 @@ def test_a_field_of_a_struct_keeps_its_zero(y: float, *, explained: bool) -> Non
     )
     wrong = judged_case(case, rows=((1, (4, y)),))
     shown = Capabilities(metrics=False)
-    after = READINGS["a cell keeps its value if the new one differs in the sign of zeros only"].apply(wrong)
+    after = BUG_MODELS["a cell keeps its value if the new one differs in the sign of zeros only"].apply(wrong)
     assert (after or wrong).mismatches(shown) == () if explained else (after or wrong).mismatches(shown)
 
 
@@ -65,9 +65,9 @@ def test_copies_of_a_row_are_filled_from_the_source_rows_that_match_it() -> None
         target={"schema": "id INT", "rows": [[0], [1]]},
         source={"schema": "id INT, extra INT", "rows": [[0, 7], [0, 8]]},
     )
-    reading = "of several source rows that match a target row one may update it"
+    bug_model = "of several source rows that match a target row one may update it"
     refused = Judged(given=case, case=case, reference=evaluate(case), result=Rejection(error_class="", message=""))
-    allowed = READINGS[reading].apply(refused)
+    allowed = BUG_MODELS[bug_model].apply(refused)
     assert allowed is not None
     right = answered(allowed.reference.answer)
     assert isinstance(right, Outcome)
@@ -80,7 +80,7 @@ def test_copies_of_a_row_are_filled_from_the_source_rows_that_match_it() -> None
         "a copied row is written once for every source row that matches it",
         "added columns are filled from the source",
     ):
-        after = READINGS[name].apply(now)
+        after = BUG_MODELS[name].apply(now)
         assert after is not None
         now = after
     assert isinstance(now.result, Outcome)
@@ -119,7 +119,7 @@ def test_one_row_is_lost_for_each_unmatched_source_row(lost: list[tuple[int, int
     rows = tuple(row for row in now.result.rows if row not in lost)
     num_records = now.result.num_records_added - len(lost)
     wrong = replace(now, result=replace(now.result, rows=rows, num_records_added=num_records))
-    after = READINGS["of a row of the table and an unmatched source row one may be lost"].apply(wrong)
+    after = BUG_MODELS["of a row of the table and an unmatched source row one may be lost"].apply(wrong)
     assert (after is not None and after.mismatches(Capabilities()) == now.mismatches(Capabilities())) is known
 
 
@@ -141,7 +141,7 @@ def test_a_lost_row_has_the_value_that_was_generated_for_it() -> None:
     lost = tuple(row for row in rows if row != (3, 6))
     records = now.result.num_records_added - 1
     wrong = replace(now, result=replace(now.result, rows=lost, cdf=feed, num_records_added=records))
-    after = READINGS["of a row of the table and an unmatched source row one may be lost"].apply(wrong)
+    after = BUG_MODELS["of a row of the table and an unmatched source row one may be lost"].apply(wrong)
     assert after is not None
     assert after.mismatches(Capabilities()) == right.mismatches(Capabilities())
 
@@ -151,7 +151,7 @@ def test_source_rows_count_twice_if_files_are_rewritten(number: int, *, known: b
     now = judged_case(case_of(UPSERT.replace("t.id = s.id", "t.id >= s.id AND t.id <= s.id")))
     assert isinstance(now.result, Outcome)
     wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": number}))
-    after = READINGS["without keys to join by source rows count twice, or never"].apply(wrong)
+    after = BUG_MODELS["without keys to join by source rows count twice, or never"].apply(wrong)
     assert (after is not None) is known
     assert after is None or after.result == now.result
 
@@ -168,7 +168,7 @@ def test_source_rows_never_count_if_no_row_matches_and_nothing_is_inserted(
     assert isinstance(now.result, Outcome)
     assert now.result.path is MergePath.C
     wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": number}))
-    after = READINGS["if no row matches source rows count twice, or never"].apply(wrong)
+    after = BUG_MODELS["if no row matches source rows count twice, or never"].apply(wrong)
     assert (after is not None) is known
     assert after is None or after.result == now.result
 
@@ -188,7 +188,7 @@ def test_source_rows_of_constants_count_twice_or_never(source: str, number: int,
     now = judged_case(case_of(sql))
     assert isinstance(now.result, Outcome)
     wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": number}))
-    after = READINGS["of a source of constants source rows count twice, or never"].apply(wrong)
+    after = BUG_MODELS["of a source of constants source rows count twice, or never"].apply(wrong)
     assert (after is not None) is known
     assert after is None or after.result == now.result
 
@@ -200,7 +200,7 @@ def test_source_rows_of_constants_count_twice_or_never(source: str, number: int,
 )
 def test_a_row_with_nan_stays_if_no_vector_marks_it(row: int, num_vectors: int, *, known: bool) -> None:
     right = judged_case(case_of(f"{NAN_FOUND} WHEN NOT MATCHED THEN INSERT *", **WITH_NAN))
-    after = READINGS["if rows are marked in vectors rows with NaN stay"].apply(with_old_row(right, row, num_vectors))
+    after = BUG_MODELS["if rows are marked in vectors rows with NaN stay"].apply(with_old_row(right, row, num_vectors))
     assert (after is not None) is known
     assert after is None or after.mismatches(Capabilities()) == right.mismatches(Capabilities())
 
@@ -225,7 +225,7 @@ def test_source_rows_of_a_merge_of_no_clause_never_count(
     now = judged_case(case_of(sql, target=table))
     assert isinstance(now.result, Outcome)
     wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": 0}))
-    after = READINGS["if no clause can apply source rows never count"].apply(wrong)
+    after = BUG_MODELS["if no clause can apply source rows never count"].apply(wrong)
     assert (after is not None) is known
     assert after is None or after.result == now.result
 
@@ -247,7 +247,7 @@ def test_a_decimal_bound_is_known_by_its_value_and_its_column(fault: str, *, kno
     }
     sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"
     now = judged_case(case_of(sql, target=target), file_faults=(fault,))
-    after = READINGS["bounds of decimals are 64-bit integers or binary fractions"].apply(now)
+    after = BUG_MODELS["bounds of decimals are 64-bit integers or binary fractions"].apply(now)
     assert (after is not None) is known
 
 
@@ -267,7 +267,7 @@ def test_empty_maps_are_known_by_their_number_and_their_column(fault: str, *, kn
     }
     sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND FALSE THEN DELETE"
     now = judged_case(case_of(sql, target=target), file_faults=(fault,))
-    after = READINGS["empty maps count as NULL in the statistics of files with vectors"].apply(now)
+    after = BUG_MODELS["empty maps count as NULL in the statistics of files with vectors"].apply(now)
     assert (after is not None) is known
 
 
@@ -282,7 +282,7 @@ def test_deletes_that_count_once_per_match_are_put_right() -> None:
     assert isinstance(right.result, Outcome)
     fault = "1 row ids are gone, but numTargetRowsDeleted 3"
     now = judged_case(case, metrics={**right.result.metrics, **wrong}, row_id_faults=(fault, "another"))
-    after = READINGS[_TWICE].apply(now)
+    after = BUG_MODELS[_TWICE].apply(now)
     assert after is not None
     assert isinstance(after.result, TableOutcome)
     assert after.result.metrics == right.result.metrics
@@ -290,7 +290,7 @@ def test_deletes_that_count_once_per_match_are_put_right() -> None:
 
 
 def test_deletes_of_single_matches_are_left_alone() -> None:
-    assert READINGS[_TWICE].apply(judged_case(case_of(_DELETES))) is None
+    assert BUG_MODELS[_TWICE].apply(judged_case(case_of(_DELETES))) is None
 
 
 _IN_ANY_FILE = "a copied row of any file is written once for every source row that matches it"
@@ -322,7 +322,7 @@ def test_copies_beyond_the_first_are_taken_away(copies: list[tuple[int, int]], *
         feed=Feed.NET,
         row_id_faults=(f"{2 + number} rows, but 2 different row ids", "another"),
     )
-    after = READINGS[_IN_ANY_FILE].apply(replace(right, result=wrong))
+    after = BUG_MODELS[_IN_ANY_FILE].apply(replace(right, result=wrong))
     assert (after is not None) is known
     if after is not None:
         assert isinstance(after.result, TableOutcome)
@@ -349,7 +349,7 @@ def test_unchanged_rows_with_bytes_leave_a_changelog(
         target={"schema": "id BINARY, v INT", "files": []}, source={"schema": "id BINARY, v INT", "rows": []}
     )
     now = judged_case(case, cdf=tuple(feed), feed=Feed.NET)
-    after = READINGS["the changelog tells unchanged rows with a BINARY as deleted and inserted"].apply(now)
+    after = BUG_MODELS["the changelog tells unchanged rows with a BINARY as deleted and inserted"].apply(now)
     assert (after is None) is (left is None)
     assert after is None or (isinstance(after.result, Outcome) and after.result.cdf == tuple(left or ()))
 
@@ -368,7 +368,7 @@ def test_unchanged_rows_with_zeros_leave_a_changelog(feed: list[tuple[float, str
     case = case_of(target={"schema": "id DOUBLE", "files": []}, source={"schema": "id DOUBLE", "rows": []})
     now = judged_case(case, cdf=tuple(feed), feed=Feed.NET)
     name = "the changelog tells unchanged rows as deleted and inserted if they differ in the sign of zeros"
-    after = READINGS[name].apply(now)
+    after = BUG_MODELS[name].apply(now)
     assert (after is None) is (left is None)
     assert after is None or (isinstance(after.result, Outcome) and after.result.cdf == tuple(left or ()))
 
@@ -389,6 +389,6 @@ def test_copies_in_a_partition_of_their_own_have_a_file(num_files: int, *, known
     assert isinstance(right.result, TableOutcome)
     wrong = with_copies(right.result, [(1, 1)])
     wrong = replace(wrong, metrics={**wrong.metrics, "numTargetFilesAdded": num_files}, num_files_added=num_files)
-    after = READINGS["a match whose conditions give NULL does not count"].apply(replace(refused, result=wrong))
+    after = BUG_MODELS["a match whose conditions give NULL does not count"].apply(replace(refused, result=wrong))
     assert after is not None
     assert (after.mismatches(Capabilities()) == right.mismatches(Capabilities())) is known

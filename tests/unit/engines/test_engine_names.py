@@ -13,7 +13,7 @@ from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
 from mergecheck.harness.engines.registry import load_engine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import UserInputError
-from tools.corruptions.answers import load_answers
+from tools.output_mutations.answers import load_answers
 
 if TYPE_CHECKING:
     from mergecheck.model.case import Case

@@ -10,9 +10,9 @@ import pytest
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.explanation.alternatives import alternatives
 from mergecheck.harness.explanation.document import explanation_json
+from mergecheck.harness.explanation.explanation_text import pair_lines, why_lines
 from mergecheck.harness.explanation.implied import implied
-from mergecheck.harness.explanation.rows import RowOutcome, row_stories
-from mergecheck.harness.explanation.text import pair_lines, why_lines
+from mergecheck.harness.explanation.row_stories import RowOutcome, row_stories
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.report.mismatch import MAX_LINES, mismatch_report

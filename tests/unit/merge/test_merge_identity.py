@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
 from mergecheck.merge.table.writing.generated_ids import GeneratedIds, IdPlan, IdSequence
-from mergecheck.merge.table.writing.rows import RowAction
+from mergecheck.merge.table.writing.row_records import RowAction
 from mergecheck.merge.types.identity import Identity, identities, with_marks
 
 COPY, INSERT, WITH_IDS = (int(a) for a in (RowAction.COPY, RowAction.INSERT, RowAction.INSERT_WITH_IDS))

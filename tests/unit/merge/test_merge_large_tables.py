@@ -21,7 +21,7 @@ from mergecheck.merge.expressions.resolved import ResolvedExpression
 from mergecheck.merge.table.reading.key_ranges import KeyRanges, hit_positions
 from mergecheck.merge.table.writing.copied_rows import FileToCopy, copy_groups
 from mergecheck.merge.table.writing.modified_rows import pack, unpack
-from mergecheck.merge.table.writing.rows import DATA_FILE, ROW_COUNT, routes
+from mergecheck.merge.table.writing.row_records import DATA_FILE, ROW_COUNT, routes
 from mergecheck.merge.table.writing.writer import WriteTask
 
 if TYPE_CHECKING:

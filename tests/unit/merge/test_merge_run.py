@@ -10,6 +10,7 @@ from pyspark.sql import types as t
 
 from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.executors.joins import Join
+from mergecheck.merge.executors.merge_run import MergeRun
 from mergecheck.merge.executors.optimizations.low_shuffle import uses_low_shuffle
 from mergecheck.merge.executors.optimizations.one_task import (
     DEFAULT_SPLIT_BYTES,
@@ -21,7 +22,6 @@ from mergecheck.merge.executors.optimizations.one_task import (
     split_bytes,
 )
 from mergecheck.merge.executors.optimizations.single_scan import MAX_BYTES, uses_single_scan
-from mergecheck.merge.executors.run import MergeRun
 
 MIB = 2**20
 

@@ -22,7 +22,7 @@ from mergecheck.merge.table.log.statistics import StatisticsCollector, truncated
 from mergecheck.merge.table.writing import writer as writer_module
 from mergecheck.merge.table.writing.arrow_schema import arrow_schema
 from mergecheck.merge.table.writing.constraints import first_violation, not_null_paths
-from mergecheck.merge.table.writing.rows import ACTION, RowAction, routes
+from mergecheck.merge.table.writing.row_records import ACTION, RowAction, routes
 from mergecheck.merge.table.writing.writer import (
     CHANGE_FILE,
     CHECK_VIOLATION,

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mergecheck.merge.table.writing.rows import (
+from mergecheck.merge.table.writing.row_records import (
     ACTION,
     CHANGE_FILE,
     CHECK_VIOLATION,

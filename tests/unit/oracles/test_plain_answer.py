@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.oracles.plain_answer import plain_answer
-from tools.corruptions.answers import load_answers
+from tools.output_mutations.answers import load_answers
 
 
 def test_the_log_and_the_files_of_a_table_stay() -> None:
-    """Without them no law of the log would be held against any engine."""
+    """Without them no invariant of the log would be held against any engine."""
     recorded = [engine.answer for engine in load_answers().values() if isinstance(engine.answer, TableOutcome)]
     assert any(answer.record is not None for answer in recorded)
     for answer in recorded:

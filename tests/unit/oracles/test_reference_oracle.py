@@ -142,7 +142,7 @@ def test_without_reference_expect_decides(answer: EngineResult, expect: Expectat
 
 
 def test_a_case_that_the_reference_does_not_predict_is_run() -> None:
-    """No prediction and no expectation: what the engine shows is held against the laws."""
+    """No prediction and no expectation: what the engine shows is held against the invariants."""
     engine = FakeEngine(OUTCOME)
     report = check_case(CASE, engine, reference=lambda _: Reference(answer=Unsupported("x")))
     assert (report.reason, report.result, engine.calls) == ("reference: x", OUTCOME, 1)

@@ -8,10 +8,10 @@ from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference.merge_reference import MergeReference
 from tools.nway.case_values import values_of
-from tools.nway.counting import pairs_together, threes_together
+from tools.nway.counting import pairs_together, triples_together
 from tools.nway.dimensions import DIMENSIONS, grouped
 from tools.nway.exclusions import Impossible
-from tools.nway.impossible import PAIRS, THREES
+from tools.nway.impossible import PAIRS, TRIPLES
 
 TOY = (("a=1", "a=2"), ("b=1", "b=2"), ("c=1",))
 SCHEMA = parse_schema("k INT, v STRING")
@@ -48,27 +48,27 @@ def test_pairs_are_counted_by_case() -> None:
 
 def test_threes_are_counted_by_case() -> None:
     """One value of each of three dimensions."""
-    found = threes_together([{"a=1", "a=2", "b=1", "c=1"}, {"a=1", "b=1", "c=1"}, {"a=1", "c=1"}], TOY, ())
+    found = triples_together([{"a=1", "a=2", "b=1", "c=1"}, {"a=1", "b=1", "c=1"}, {"a=1", "c=1"}], TOY, ())
     assert found.counts["a=1", "b=1", "c=1"] == 2
     assert sum(found.counts.values()) == 3
     assert len(found.counts) == 4
 
 
 def test_what_is_impossible_is_left_out_unless_it_occurs() -> None:
-    """An entry for two values rules out the threes that hold both; one that occurs is an error."""
+    """An entry for two values rules out the triples that hold both; one that occurs is an error."""
     entry = Impossible(parts=(frozenset({"a=2"}), frozenset({"c=1"})), reason="for a test")
     cases = [{"a=1", "b=1", "c=1"}]
-    threes = threes_together(cases, TOY, (entry,))
-    assert threes.impossible.keys() == {("a=2", "b=1", "c=1"), ("a=2", "b=2", "c=1")}
-    assert threes.possible == {("a=1", "b=1", "c=1"): 1, ("a=1", "b=2", "c=1"): 0}
-    assert not threes.contradicted
+    triples = triples_together(cases, TOY, (entry,))
+    assert triples.impossible.keys() == {("a=2", "b=1", "c=1"), ("a=2", "b=2", "c=1")}
+    assert triples.possible == {("a=1", "b=1", "c=1"): 1, ("a=1", "b=2", "c=1"): 0}
+    assert not triples.contradicted
     assert pairs_together([{"a=2", "c=1"}], TOY, (entry,)).contradicted == {("a=2", "c=1"): 1}
 
 
 def test_impossible_combinations_name_known_values() -> None:
     """Each part is of one dimension, no two parts are of the same one, and each part has a value that is counted."""
-    known = {value for each in DIMENSIONS for value in (*each.pairs(), *each.threes())}
-    for entry in (*PAIRS, *THREES):
+    known = {value for each in DIMENSIONS for value in (*each.pairs(), *each.triples())}
+    for entry in (*PAIRS, *TRIPLES):
         names = [{value.partition("=")[0] for value in part} for part in entry.parts]
         assert all(len(each) == 1 for each in names), entry
         assert all(one.isdisjoint(other) for one, other in combinations(names, 2)), entry

@@ -21,7 +21,7 @@ from mergecheck.merge.table.commit import actions
 from mergecheck.merge.table.log.column_mapping import COLUMN_ID
 from mergecheck.merge.table.reading import data_skipping
 from mergecheck.merge.table.writing.arrow_schema import arrow_field
-from mergecheck.merge.table.writing.rows import RowAction
+from mergecheck.merge.table.writing.row_records import RowAction
 from mergecheck.merge.table.writing.write import WrittenFile
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.facts import Facts

@@ -14,7 +14,7 @@ from mergecheck.merge.table.commit import actions
 from mergecheck.merge.table.reading.bounds import ColumnBounds
 from mergecheck.merge.table.reading.data_skipping import Truth, compare_truths
 from mergecheck.merge.table.storage.workers import run_in_workers
-from mergecheck.merge.table.writing.rows import RowAction
+from mergecheck.merge.table.writing.row_records import RowAction
 from mergecheck.merge.table.writing.write import WriteResult
 from tools.selfcheck.fault import name_of, workers_given
 from tools.selfcheck.mutation import (

@@ -24,7 +24,15 @@ from mergecheck.strategies import (
 )
 from mergecheck.strategies.features import CLAUSE_FEATURES
 from mergecheck.strategies.syntax.columns import Column, Domain, assignable
-from mergecheck.strategies.syntax.expressions import CaseWhen, Coalesce, FieldAccess, Literal, Reference, Side, nodes
+from mergecheck.strategies.syntax.expressions import (
+    CaseWhen,
+    Coalesce,
+    FieldAccess,
+    Literal,
+    MergeTable,
+    Reference,
+    nodes,
+)
 from mergecheck.strategies.syntax.statement import ClauseKind
 
 if TYPE_CHECKING:
@@ -110,9 +118,9 @@ def test_only_the_last_clause_of_a_kind_lacks_a_condition(drawn: tuple[DrawnCase
 def test_clauses_refer_to_columns_in_scope(drawn: tuple[DrawnCase, ...]) -> None:
     """NOT MATCHED clauses see the source only, NOT MATCHED BY SOURCE clauses the target only (R-115)."""
     allowed = {
-        ClauseKind.MATCHED: {Side.TARGET, Side.SOURCE},
-        ClauseKind.NOT_MATCHED: {Side.SOURCE},
-        ClauseKind.NOT_MATCHED_BY_SOURCE: {Side.TARGET},
+        ClauseKind.MATCHED: {MergeTable.TARGET, MergeTable.SOURCE},
+        ClauseKind.NOT_MATCHED: {MergeTable.SOURCE},
+        ClauseKind.NOT_MATCHED_BY_SOURCE: {MergeTable.TARGET},
     }
     for each in drawn:
         for clause in each.merge.statement.clauses:
@@ -225,5 +233,5 @@ def _outcomes(value: Expression) -> Iterator[Expression]:
 
 
 def _reads_small(each: DrawnCase, reference: Reference) -> bool:
-    columns = each.merge.schemas.target if reference.side is Side.TARGET else each.merge.schemas.source
+    columns = each.merge.schemas.target if reference.side is MergeTable.TARGET else each.merge.schemas.source
     return next(c for c in columns if c.name.lower() == reference.name.lower()).domain is Domain.SMALL

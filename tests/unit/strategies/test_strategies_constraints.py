@@ -10,7 +10,7 @@ import pytest
 from mergecheck.model.types.data_types import BIGINT, INT, STRING, StructType
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.syntax.columns import Column
-from mergecheck.strategies.syntax.expressions import Cast, Coalesce, Literal, Reference, Side, Sum
+from mergecheck.strategies.syntax.expressions import Cast, Coalesce, Literal, MergeTable, Reference, Sum
 from mergecheck.strategies.syntax.statement import Action
 from mergecheck.strategies.syntax.truth import evaluator, places
 from mergecheck.strategies.table.constraints import substituted, with_computed
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies import DrawnCase
 
 DEMANDS = (Feature.NOT_NULL, Feature.CHECKS, Feature.COLUMN_DEFAULTS, Feature.GENERATED_COLUMNS)
-V = Reference(side=Side.TARGET, name="v", qualified=False)
+V = Reference(side=MergeTable.TARGET, name="v", qualified=False)
 ONE = Literal(1, INT)
 
 
@@ -107,8 +107,8 @@ def test_a_text_of_a_number_is_computed_too() -> None:
 
 def test_substitution_goes_inside() -> None:
     """A listed generated column gets the expression over the values that the clause assigns (R-222, R-223)."""
-    new = Reference(side=Side.SOURCE, name="w")
-    other = Reference(side=Side.TARGET, name="k")
+    new = Reference(side=MergeTable.SOURCE, name="w")
+    other = Reference(side=MergeTable.TARGET, name="k")
     given = Coalesce(Cast(Sum(left=V, right=other), BIGINT), V)
     expected = Coalesce(Cast(Sum(left=new, right=other), BIGINT), new)
     assert substituted(given, {"v": new}) == expected

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mergecheck.model.types.data_types import BIGINT, INT, STRING, ArrayType, Field, MapType, StructType
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.settings import AUTO_MERGE
-from mergecheck.strategies.syntax.expressions import Reference, Side
+from mergecheck.strategies.syntax.expressions import MergeTable, Reference
 from mergecheck.strategies.table.nested import (
     comparable,
     feeding,
@@ -128,7 +128,7 @@ def test_no_drawn_path_is_a_prefix_of_another(data: st.DataObject) -> None:
 
 def test_fields_are_found_at_every_depth() -> None:
     """Each with the way to its value; NULL on the way is NULL."""
-    leaves = {leaf.path: leaf for leaf in fields_below(Reference(side=Side.TARGET, name="n"), OUTER)}
+    leaves = {leaf.path: leaf for leaf in fields_below(Reference(side=MergeTable.TARGET, name="n"), OUTER)}
     assert list(leaves) == [("a",), ("c",), ("c", "x"), ("c", "y"), ("e",)]
     assert leaves["c", "y"].value((1, (2, "t"), None)) == "t"
     assert leaves["c", "y"].value((1, None, None)) is None

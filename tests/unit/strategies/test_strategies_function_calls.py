@@ -50,7 +50,7 @@ def test_values_and_conditions_call_functions(pairs: list[tuple[DrawnCase, Drawn
     sides = {part.side for each, _ in pairs for call in calls(each) for part in call.operands if hasattr(part, "side")}
     labels = {label for each, _ in pairs for label in each.features}
     assert len(texts) > 40
-    assert sides == {e.Side.TARGET, e.Side.SOURCE}
+    assert sides == {e.MergeTable.TARGET, e.MergeTable.SOURCE}
     assert {"value:LibraryCall", "condition-node:LibraryCall"} <= labels
 
 
@@ -70,5 +70,5 @@ def test_cases_with_calls_are_harmless(pairs: list[tuple[DrawnCase, DrawnCase]])
 )
 def test_a_call_is_written_around_its_operands(result: object, operand: str, written: str) -> None:
     first = next(call for call in FUNCTION_CALLS if call.result == result)
-    call = first.over((e.Reference(side=e.Side.TARGET, name=operand),))
+    call = first.over((e.Reference(side=e.MergeTable.TARGET, name=operand),))
     assert expression_text(call, Aliases()) == written.replace("`", "")

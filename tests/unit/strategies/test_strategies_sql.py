@@ -41,12 +41,12 @@ from mergecheck.strategies.syntax.expressions import (
     In,
     IsNull,
     Literal,
+    MergeTable,
     NamedStruct,
     Not,
     Operator,
     Or,
     Reference,
-    Side,
     Sum,
     Verbatim,
 )
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from mergecheck.model.types.data_types import DataType
     from mergecheck.strategies.syntax.expressions import Expression
 
-T_ID = Reference(side=Side.TARGET, name="id")
-S_ID = Reference(side=Side.SOURCE, name="id")
+T_ID = Reference(side=MergeTable.TARGET, name="id")
+S_ID = Reference(side=MergeTable.SOURCE, name="id")
 ONE = Literal(1, INT)
 
 
@@ -125,7 +125,7 @@ def test_values_that_text_cannot_carry_are_not_writable() -> None:
         (Between(T_ID, ONE, S_ID), "t.id BETWEEN 1 AND s.id"),
         (CaseWhen(TRUE, T_ID, NULL), "CASE WHEN TRUE THEN t.id ELSE NULL END"),
         (Coalesce(Cast(T_ID, BIGINT), ONE), "COALESCE(CAST(t.id AS BIGINT), 1)"),
-        (FieldAccess(Reference(side=Side.SOURCE, name="a.b"), "x", 0), "s.`a.b`.x"),
+        (FieldAccess(Reference(side=MergeTable.SOURCE, name="a.b"), "x", 0), "s.`a.b`.x"),
         (FieldAccess(FieldAccess(T_ID, "b", 0), "two words", 1), "t.id.b.`two words`"),
         (
             NamedStruct(("a", "it's"), (ONE, Literal(None, STRING))),
@@ -134,7 +134,7 @@ def test_values_that_text_cannot_carry_are_not_writable() -> None:
         (And(TRUE, Verbatim("(RAND() < 2)")), "TRUE AND ((RAND() < 2))"),
         (ArrayCall("array_distinct", (S_ID,)), "array_distinct(s.id)"),
         (ArrayCall("array_remove", (S_ID, ONE)), "array_remove(s.id, 1)"),
-        (Reference(side=Side.SOURCE, name="back`tick", qualified=False), "`back``tick`"),
+        (Reference(side=MergeTable.SOURCE, name="back`tick", qualified=False), "`back``tick`"),
         (IsNull(operand=S_ID, negated=True), "s.id IS NOT NULL"),
     ],
 )

@@ -26,12 +26,12 @@ from mergecheck.strategies.syntax.expressions import (
     In,
     IsNull,
     Literal,
+    MergeTable,
     NamedStruct,
     Not,
     Operator,
     Or,
     Reference,
-    Side,
     Sum,
     Verbatim,
     nodes,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.expressions import Expression
 
 ID = (Column(name="id", type=INT),)
-T_ID = Reference(side=Side.TARGET, name="ID")
-S_ID = Reference(side=Side.SOURCE, name="id")
+T_ID = Reference(side=MergeTable.TARGET, name="ID")
+S_ID = Reference(side=MergeTable.SOURCE, name="id")
 NAN = Literal(math.nan, None)
 PAIR = Literal((1, None), None)
 

@@ -19,7 +19,7 @@ from mergecheck.harness.variants.axes.plugin_value import plugin_value
 from mergecheck.harness.variants.axes.variant import Variant, variant_named
 from mergecheck.harness.variants.bisect import mending_switches
 from mergecheck.harness.variants.judge import VariantChecker
-from mergecheck.harness.variants.run import VariantRun
+from mergecheck.harness.variants.variants_run import VariantRun
 from mergecheck.harness.variants.with_plugin import EngineWithPlugin, with_plugin
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.outcome import Outcome, Prediction, Unsupported

@@ -22,9 +22,9 @@ from mergecheck.harness.variants.axes.axis_values import BASE_SETTINGS
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named
 from mergecheck.harness.variants.bisect import bisect
 from mergecheck.harness.variants.judge import Ending, VariantChecker
-from mergecheck.harness.variants.run import VariantRun
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.variants.text import finding_report, run_document, summary_lines
+from mergecheck.harness.variants.variants_run import VariantRun
+from mergecheck.harness.variants.variants_text import finding_report, run_document, summary_lines
 from mergecheck.harness.verdict import Check, EngineDownError, ExitCode, UserInputError, Verdict
 from mergecheck.model.case import Case, Source
 from mergecheck.model.case_file import load_cases

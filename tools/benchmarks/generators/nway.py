@@ -1,4 +1,4 @@
-"""Which values of the dimensions of a case occur together in random cases: pairs and threes, by the reference alone.
+"""Which values of the dimensions of a case occur together in random cases: pairs and triples, by the reference alone.
 
     python -m tools.benchmarks.generators.nway DIRECTORY [--seed 1] [--cases 20000] [--start 0] [--markdown]
 
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from mergecheck.reference import MergeReference
 from mergecheck.strategies import FULL_PROFILE, Stream, drawn_cases
 from tools.nway.case_values import values_of
-from tools.nway.counting import pairs_together, threes_together
+from tools.nway.counting import pairs_together, triples_together
 from tools.nway.dimensions import DIMENSIONS, grouped
-from tools.nway.impossible import PAIRS, THREES
+from tools.nway.impossible import PAIRS, TRIPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tools.nway.counting import Together, Values
 
 _PORTION = 100
-_LEAST_PAIRS, _LEAST_THREES = 20, 1
+_LEAST_PAIRS, _LEAST_TRIPLES = 20, 1
 
 
 def main() -> int:
@@ -51,15 +51,15 @@ def main() -> int:
     pairs = pairs_together(
         [grouped(case, coarse=False) for case in cases], [each.pairs() for each in DIMENSIONS], PAIRS
     )
-    threes = threes_together(
-        [grouped(case, coarse=True) for case in cases], [each.threes() for each in DIMENSIONS], (*PAIRS, *THREES)
+    triples = triples_together(
+        [grouped(case, coarse=True) for case in cases], [each.triples() for each in DIMENSIONS], (*PAIRS, *TRIPLES)
     )
     print(f"{len(cases)} cases of seed {given.seed} that the reference judges")
     if given.markdown:
         _print_dimensions(cases)
     return max(
         _report("pairs", pairs, least=_LEAST_PAIRS, show=given.show),
-        _report("threes", threes, least=_LEAST_THREES, show=given.show),
+        _report("triples", triples, least=_LEAST_TRIPLES, show=given.show),
     )
 
 

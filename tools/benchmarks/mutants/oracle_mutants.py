@@ -4,7 +4,7 @@
     python -m tools.benchmarks.mutants.oracle_mutants [--only reference] [--sample 300] [--seed 1]
 
 No engine merges here. A mutant of the reference is killed by the saved cases, whose authors say what comes out, by the
-conservation laws and metamorphic relations on random cases that it answers itself, or by the tests of its
+invariants and metamorphic relations on random cases that it answers itself, or by the tests of its
 rules and of its expressions, which ask Spark. A mutant of the comparator is killed by its tests.
 """
 
@@ -74,7 +74,7 @@ MODULES = {
         (
             "mergecheck.harness.compare.answers.",
             "mergecheck.harness.compare.cell_identity",
-            "mergecheck.harness.compare.counting_laws",
+            "mergecheck.harness.compare.counting_invariants",
             "mergecheck.harness.compare.invariants",
         ),
     ),

@@ -18,7 +18,7 @@ from mergecheck.harness.cli.verbs.concurrency.modes import (
 )
 from mergecheck.harness.engine import SparkSessionEngine
 from mergecheck.harness.lab.concurrency.race.engines import CLIENTS
-from mergecheck.harness.lab.concurrency.race.run import RaceOptions
+from mergecheck.harness.lab.concurrency.race.race_run import RaceOptions
 from mergecheck.harness.lab.concurrency.scenario import Isolation
 from mergecheck.harness.lab.concurrency.scenarios import COUNTER, scenarios
 from mergecheck.harness.processes.time_limit import TimeLimit

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
-from mergecheck.harness.lab.concurrency.race.counter import race_counters
-from mergecheck.harness.lab.concurrency.race.run import run_race
-from mergecheck.harness.lab.concurrency.race.text import race_json, race_lines
-from mergecheck.harness.lab.concurrency.text import (
+from mergecheck.harness.lab.concurrency.interleaving_text import (
     MAX_FINDINGS,
     Tally,
     finding_lines,
     summary_line,
     tally_json,
 )
+from mergecheck.harness.lab.concurrency.race.counter import race_counters
+from mergecheck.harness.lab.concurrency.race.race_run import run_race
+from mergecheck.harness.lab.concurrency.race.race_text import race_json, race_lines
 from mergecheck.harness.verdict import ExitCode
 from mergecheck.model.formatting import counted
 from mergecheck.reference import MergeReference
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.harness.engine import SparkSessionEngine
-    from mergecheck.harness.lab.concurrency.race.run import RaceOptions, RaceReport
+    from mergecheck.harness.lab.concurrency.race.race_run import RaceOptions, RaceReport
     from mergecheck.harness.lab.concurrency.scenario import Scenario
     from mergecheck.harness.processes.time_limit import TimeLimit
 

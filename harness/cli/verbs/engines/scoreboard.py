@@ -12,9 +12,9 @@ from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.html.scoreboard import scoreboard_page
 from mergecheck.harness.cli.options import deviation_options, json_option, known_deviations
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
-from mergecheck.harness.lab.scoreboard.run import Answer
 from mergecheck.harness.lab.scoreboard.scoreboard import scoreboard as put_together
 from mergecheck.harness.lab.scoreboard.scoreboard import scoreboard_json
+from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
 from mergecheck.harness.lab.scoreboard.stored_runs import read_runs
 from mergecheck.harness.verdict import ExitCode
 from mergecheck.model.formatting import counted

@@ -21,7 +21,7 @@ from mergecheck.harness.cli.output.terminal import emit_json, show, text_width
 from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
 from mergecheck.harness.engines.spark_values.on_demand import SparkNotStarted
 from mergecheck.harness.explanation.document import explanation_json
-from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, pair_lines, reading_lines, why_lines
+from mergecheck.harness.explanation.explanation_text import MOST_EVALUATED_PAIRS, pair_lines, reading_lines, why_lines
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.properties.source_tables import most_source_rows
 from mergecheck.harness.report.mismatch import difference_lines, headline, reproduce_lines

@@ -19,15 +19,15 @@ from mergecheck.harness.cli.options import (
     trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.cli.verbs.sequencing.text import lines_of, result_json, show_result, show_totals
+from mergecheck.harness.cli.verbs.sequencing.sequences_text import lines_of, result_json, show_result, show_totals
 from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.engine import ExistingTableEngine
 from mergecheck.harness.engines.registry import engine_names
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.lab.sequences.draw import sequences as drawn
 from mergecheck.harness.lab.sequences.report import Ending
-from mergecheck.harness.lab.sequences.run import run_sequence
 from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.lab.sequences.sequence_run import run_sequence
 from mergecheck.harness.lab.sequences.totals import TotalsFormatError, read_totals, run_of, write_totals
 from mergecheck.harness.processes.output_files import create
 from mergecheck.harness.processes.time_limit import TimeLimit

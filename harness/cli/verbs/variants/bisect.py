@@ -11,7 +11,7 @@ from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.corpus import find_case_file
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named
-from mergecheck.harness.variants.text import run_document
+from mergecheck.harness.variants.variants_text import run_document
 from mergecheck.harness.verdict import ExitCode, UserInputError
 from mergecheck.model.case_file import load_cases
 

@@ -22,7 +22,7 @@ from mergecheck.harness.search.stream import Drawn, Draws
 from mergecheck.harness.variants.axes.plugin_value import plugin_value
 from mergecheck.harness.variants.axes.variant import Variant, variant_named
 from mergecheck.harness.variants.judge import Ending, VariantChecker
-from mergecheck.harness.variants.run import LIMITS, VariantRun
+from mergecheck.harness.variants.variants_run import LIMITS, VariantRun
 from mergecheck.harness.variants.with_plugin import with_plugin
 from mergecheck.harness.verdict import ExitCode, UserInputError, Verdict
 

@@ -34,7 +34,7 @@ from mergecheck.harness.cli.verbs.variants.runs import (
 )
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.variants.text import (
+from mergecheck.harness.variants.variants_text import (
     COLUMNS,
     axis_values_json,
     finding_report,
@@ -46,7 +46,7 @@ from mergecheck.harness.variants.text import (
 from mergecheck.harness.verdict import ExitCode, UserInputError
 
 if TYPE_CHECKING:
-    from mergecheck.harness.variants.run import VariantRun
+    from mergecheck.harness.variants.variants_run import VariantRun
     from mergecheck.model.case import Case
 
 DEFAULT_MAX_CASES = 50

@@ -13,7 +13,7 @@ from mergecheck.reference.syntax.statement import Action
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mergecheck.harness.properties.merge_text import ClauseText, MergeText
+    from mergecheck.harness.properties.merge_text import ClauseText, StatementText
 
 
 class PlaceKind(Enum):
@@ -36,7 +36,7 @@ class Place:
 
     kind: PlaceKind
     text: str
-    with_text: Callable[[str], MergeText] = field(repr=False)
+    with_text: Callable[[str], StatementText] = field(repr=False)
     column: tuple[str, ...] = ()
 
 
@@ -51,7 +51,7 @@ def places_of(sql: str) -> list[Place]:
     return found
 
 
-def _places_of_clause(clause: ClauseText, put: Callable[[ClauseText], MergeText]) -> Iterator[Place]:
+def _places_of_clause(clause: ClauseText, put: Callable[[ClauseText], StatementText]) -> Iterator[Place]:
     if clause.condition is not None:
         yield Place(
             kind=PlaceKind.CONDITION, text=clause.condition, with_text=lambda new: put(replace(clause, condition=new))

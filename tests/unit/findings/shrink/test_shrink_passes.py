@@ -15,7 +15,11 @@ from mergecheck.harness.findings.shrink.passes.expressions import num_places, si
 from mergecheck.harness.findings.shrink.passes.names import plainer_names
 from mergecheck.harness.findings.shrink.passes.queries import without_query
 from mergecheck.harness.findings.shrink.passes.structs import without_structs
-from mergecheck.harness.findings.shrink.passes.text import clause_candidates, condition_candidates, head_candidates
+from mergecheck.harness.findings.shrink.passes.text_passes import (
+    clause_candidates,
+    condition_candidates,
+    head_candidates,
+)
 from mergecheck.harness.findings.shrink.passes.types import plainer_types
 from mergecheck.harness.properties.merge_text import operands, renamed_in
 from mergecheck.model.case import Case, Source, Target

@@ -11,7 +11,7 @@ import pytest
 
 from mergecheck.harness.lab.concurrency.explore import interleavings
 from mergecheck.harness.lab.concurrency.points import Footprint, Point, PointKind, are_dependent, footprint
-from mergecheck.harness.lab.concurrency.turns import Turns
+from mergecheck.harness.lab.concurrency.turns import TurnScheduler
 from mergecheck.harness.verdict import EngineDownError, HarnessBugError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def outcomes(kinds: str, *, choose_all: bool = False) -> list[str]:
             log = Log()
             names = [f"{kind}{number}" for number, kind in enumerate(kinds)]
             writers = {name: log.merge(name) if name[0] == "m" else log.write(name) for name in names}
-            ended = Turns(executor=executor, newest=log.newest).play(
+            ended = TurnScheduler(executor=executor, newest=log.newest).play(
                 writers, (lambda waiting: choose(dict.fromkeys(waiting, BOTH))) if choose_all else choose
             )
             return None if ended is None else log.outcome()
@@ -142,7 +142,7 @@ def test_one_writer_runs_at_a_time() -> None:
         return turn.name
 
     with ThreadPoolExecutor(3) as executor:
-        turns = Turns(executor=executor, newest=lambda: 0)
+        turns = TurnScheduler(executor=executor, newest=lambda: 0)
         ended = turns.play(dict.fromkeys("abc", writer), max)
     assert ended == {"a": "a", "b": "b", "c": "c"}
 
@@ -153,14 +153,14 @@ def test_an_error_of_a_writer_reaches_the_caller() -> None:
         raise ValueError(turn.name)
 
     with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match="a"):
-        Turns(executor=executor, newest=lambda: 0).play({"a": writer}, lambda waiting: next(iter(waiting)))
+        TurnScheduler(executor=executor, newest=lambda: 0).play({"a": writer}, lambda waiting: next(iter(waiting)))
 
 
 def test_a_writer_that_does_not_come_to_its_next_point_is_a_failure_of_the_engine() -> None:
     """Within the time that the caller gives."""
     released = threading.Event()
     with ThreadPoolExecutor(1) as executor:
-        turns = Turns(executor=executor, newest=lambda: 0, patience=0.2)
+        turns = TurnScheduler(executor=executor, newest=lambda: 0, patience=0.2)
         with pytest.raises(EngineDownError, match=r"next point within 0.2 s \(--case-timeout\)"):
             turns.play({"a": lambda _: released.wait(60)}, max)
         released.set()

@@ -13,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from mergecheck.harness.lab.concurrency.race import counter
 from mergecheck.harness.lab.concurrency.race.clients import Answer, AnswerKind
 from mergecheck.harness.lab.concurrency.race.draw import draw_writers
-from mergecheck.harness.lab.concurrency.race.run import RaceOptions, run_race
+from mergecheck.harness.lab.concurrency.race.race_run import RaceOptions, run_race
 from mergecheck.harness.lab.concurrency.scenarios import COUNTER, scenarios
 from mergecheck.harness.lab.sequences.steps import Rewrite
 from mergecheck.harness.processes.time_limit import EngineLateError, TimeLimit

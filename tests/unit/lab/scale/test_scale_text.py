@@ -8,10 +8,10 @@ from pathlib import Path
 from mergecheck.harness.lab.scale.judge import Judgement
 from mergecheck.harness.lab.scale.judge_process import Judged
 from mergecheck.harness.lab.scale.reduce import Reduction
-from mergecheck.harness.lab.scale.run import ScaleReport
+from mergecheck.harness.lab.scale.scale_run import ScaleReport
+from mergecheck.harness.lab.scale.scale_text import report_json, report_lines, summary_line
 from mergecheck.harness.lab.scale.tables.generate import Tables
 from mergecheck.harness.lab.scale.tables.spec import make_spec
-from mergecheck.harness.lab.scale.text import report_json, report_lines, summary_line
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
 
 COUNTS = {
@@ -57,7 +57,7 @@ def test_an_agreement_says_what_was_compared_and_what_it_took() -> None:
         "AGREE  insert-only  10,000 + 44 rows in 16 files   engine pyspark 0.1.0   reference duckdb",
         "  MERGE INTO target t USING source s ON t.k = s.k",
         "    WHEN NOT MATCHED THEN INSERT *",
-        "  compared   rows 10,006, changes 70, metrics 22, and the conservation laws",
+        "  compared   rows 10,006, changes 70, metrics 22, and the invariants",
         "  merge      path D; inserted 6, updated 31, deleted 2; touched 2 files with 1,250 rows",
         "  not checked: path (the engine does not report which path a merge took)",
         "  seconds    generate 0.5  merge 12.0  rows compared 1.2",

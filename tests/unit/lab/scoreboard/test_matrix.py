@@ -14,8 +14,14 @@ from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.lab.scoreboard.features import FEATURES, features_of
-from mergecheck.harness.lab.scoreboard.run import Answer, MatrixRun
-from mergecheck.harness.lab.scoreboard.text import cell_text, markdown, matrix_json, rich_table, summary_lines
+from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer, MatrixRun
+from mergecheck.harness.lab.scoreboard.scoreboard_text import (
+    cell_text,
+    markdown,
+    matrix_json,
+    rich_table,
+    summary_lines,
+)
 from mergecheck.harness.verdict import EngineDownError, ExitCode
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference import evaluate
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mergecheck.harness.lab.scoreboard.run import Matrix
+    from mergecheck.harness.lab.scoreboard.scoreboard_run import Matrix
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
     from mergecheck.strategies import DrawnCase

@@ -11,8 +11,8 @@ from parsed_html import check_page
 from mergecheck.harness.cli.html.rendering import page_html
 from mergecheck.harness.cli.html.scoreboard import scoreboard_page
 from mergecheck.harness.deviations.registry import Deviations
-from mergecheck.harness.lab.scoreboard.run import Answer
 from mergecheck.harness.lab.scoreboard.scoreboard import scoreboard, scoreboard_json, version_key
+from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
 from mergecheck.harness.lab.scoreboard.stored_runs import read_runs
 from mergecheck.harness.verdict import UserInputError
 

@@ -16,7 +16,7 @@ from mergecheck.harness.lab.sequences.totals import (
     run_of,
     write_totals,
 )
-from mergecheck.harness.lab.sequences.turns import Turns
+from mergecheck.harness.lab.sequences.turns import TurnCounts
 from mergecheck.model.case import Target
 from mergecheck.model.types.ddl import parse_schema
 
@@ -29,7 +29,7 @@ SEQUENCE = Sequence(id="one", target=Target(schema=parse_schema("id INT"), files
 
 
 def report(ending: Ending) -> SequenceReport:
-    turns = Turns(
+    turns = TurnCounts(
         pairs=Counter({("a", "b"): 2}), reads=Counter({("b", "a"): 3}), own=Counter(a=1), skipped=Counter(why=1)
     )
     return SequenceReport(sequence=SEQUENCE, ending=ending, num_steps=0, turns=turns)

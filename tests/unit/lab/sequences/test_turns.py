@@ -14,8 +14,8 @@ from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.lab.sequences.draw import sequences
 from mergecheck.harness.lab.sequences.report import Ending
-from mergecheck.harness.lab.sequences.run import run_sequence
 from mergecheck.harness.lab.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.lab.sequences.sequence_run import run_sequence
 from mergecheck.harness.lab.sequences.steps import Alter, Append, ChangeType, Checkpoint, Merge, Purge, Sequence
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.model.arrow import rows_to_table, table_to_rows

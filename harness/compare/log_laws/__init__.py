@@ -1,1 +1,0 @@
-"""Laws about the log of a Delta table after a merge, which need no reference."""

@@ -1,1 +1,0 @@
-"""Readings: what exactly an engine does instead, so that its answer can be held against that."""

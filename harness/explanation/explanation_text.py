@@ -1,0 +1,223 @@
+"""The explanation of a case as lines for a person: rows, files, path, and explanations of the engine's result."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.explanation.condition import Conditions
+from mergecheck.harness.explanation.row_stories import RowOutcome, num_stories, row_stories
+from mergecheck.harness.specification.citations import with_titles
+from mergecheck.model.formatting import counted, row_text
+from mergecheck.model.outcome import MergePath, Prediction, Rejection
+from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
+from mergecheck.reference.syntax.statement import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mergecheck.harness.explanation.condition import EvaluatedClause
+    from mergecheck.harness.explanation.row_stories import RowStory, Unit
+    from mergecheck.model.case import Case
+    from mergecheck.model.types.data_types import Schema
+    from mergecheck.reference.answer import Reference
+    from mergecheck.reference.trace import Matches, Trace
+
+MAX_ROWS = 20
+MAX_PAIRS = 100
+MAX_READINGS = 3
+MOST_EVALUATED_PAIRS = 10_000
+
+# A column and its value stay on one line.
+_EQUALS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+_OUTCOMES = {
+    RowOutcome.UPDATED: "updated to",
+    RowOutcome.DELETED: "deleted",
+    RowOutcome.INSERTED: "inserted as",
+    RowOutcome.COPIED: "copied as it is, with its file",
+    RowOutcome.LEFT: "left as it is",
+    RowOutcome.NOT_INSERTED: "not inserted",
+    RowOutcome.UNKNOWN: "the merge is refused",
+}
+_PATHS = {
+    MergePath.A: "A: insert clauses only, one anti-join of the source against the target",
+    MergePath.B: "B: no file is touched, inserts are appended",
+    MergePath.C: "C: no file is touched and there is no insert clause, so nothing is written",
+    MergePath.D: "D: the touched files are rewritten",
+    MergePath.E: "E: changed rows are marked in deletion vectors",
+    MergePath.E: "E: deletion vectors",
+}
+
+
+def why_lines(case: Case, reference: Reference, *, width: int, max_rows: int = MAX_ROWS) -> list[str]:
+    """Explain how the reference derives its answer.
+
+    Args:
+        case: the case.
+        reference: its evaluation; if the trace has the value of ON for every pair, NULLs of ON are listed too.
+        width: columns of a line.
+        max_rows: how many rows are listed.
+    """
+    trace = reference.trace
+    lines: list[str] = []
+    for story in itertools.islice(row_stories(case, reference), max_rows):
+        lines += _story_lines(case, trace, story, width, _refused(reference))
+    num_more = num_stories(reference) - max_rows
+    if num_more > 0:
+        lines.append(f"... {counted(num_more, 'more row')}")
+        if trace.matches is not None and _refused(reference) == MULTI_MATCH:
+            lines += [line for text in _ambiguous(trace.matches) for line in _wrapped(text, width, 4)]
+    lines += _end_lines(reference, width)
+    return lines
+
+
+def pair_lines(case: Case, trace: Trace, *, width: int, max_pairs: int = MAX_PAIRS) -> list[str]:
+    """Show the value of ON for every pair of rows; nothing if the trace does not have them."""
+    values = None if trace.matches is None else trace.matches.on_values
+    if values is None:
+        return []
+    lines, conditions = [], Conditions(case, trace)
+    for (sid, rid), value in sorted(values.items(), key=lambda item: (item[0][1], item[0][0]))[:max_pairs]:
+        columns = ", ".join(f"{name}{_EQUALS}{text}" for name, text in conditions.on_columns(sid, rid))
+        lines += _wrapped(f"target {rid + 1}, source {sid + 1}: {_truth(value)}   {columns}".rstrip(), width, 2)
+    return lines + ([f"... {counted(len(values) - max_pairs, 'more pair')}"] if len(values) > max_pairs else [])
+
+
+def reading_lines(readings: Sequence[str], *, width: int) -> list[str]:
+    """List the explanations of the engine's result; of several the first few."""
+    lines = [line for reading in readings[:MAX_READINGS] for line in _wrapped(reading, width, 2)]
+    num_more = len(readings) - MAX_READINGS
+    return lines + ([f"... {counted(num_more, 'more reading')}"] if num_more > 0 else [])
+
+
+def _refused(reference: Reference) -> str:
+    """Give the error class of a merge that is refused; empty for any other."""
+    return reference.answer.error_class if isinstance(reference.answer, Rejection) else ""
+
+
+def _story_lines(case: Case, trace: Trace, story: RowStory, width: int, refused: str) -> list[str]:
+    schema = case.target.schema if story.table == "target" or trace.source is None else trace.source.schema
+    lines = _wrapped(f"{story.table} {story.number} {row_text(story.row, schema)} {_matched(story)}", width, 4)
+    for unit in story.units:
+        if len(story.units) > 1:
+            lines.append(f"  with source {unit.partner}:")
+        lead = "    " if len(story.units) > 1 else "  "
+        lines += [part for line in _unit_lines(unit) for part in _wrapped(lead + line, width, len(lead) + 4)]
+    if refused == MULTI_MATCH:
+        return lines + _wrapped(f"  -> {_ambiguity(story)}", width, 6)
+    return lines + _wrapped(f"  {_outcome(story, _final_schema(trace, schema))}", width, 6)
+
+
+def _ambiguity(story: RowStory) -> str:
+    if story.table == "target" and len(story.partners) > 1:
+        return "several source rows match it, so the merge is refused, whatever clauses would do (R-320)"
+    return "nothing happens to it: the merge is refused for another row"
+
+
+def _matched(story: RowStory) -> str:
+    if story.partners:
+        return f"is matched by source {_listed(story.partners)}"
+    other = "source" if story.table == "target" else "target"
+    null = f"; ON is NULL with {other} {_listed(story.null_partners)}" if story.null_partners else ""
+    return f"has no match{null}"
+
+
+def _unit_lines(unit: Unit) -> Iterator[str]:
+    yield from (_tried(tried) for tried in unit.tried)
+    if not unit.tried:
+        yield "no clause is for it"
+    elif unit.applied is None:
+        yield "no clause applies"
+
+
+def _tried(tried: EvaluatedClause) -> str:
+    if tried.condition is None:
+        return f"clause {tried.clause} applies: it has no condition"
+    columns = ", ".join(f"{name}{_EQUALS}{value}" for name, value in tried.columns)
+    verb = "applies" if tried.value else "does not apply"
+    given = f" ({columns})" if columns else ""
+    return f"clause {tried.clause} {verb}: {' '.join(tried.condition.split())} is {_truth(tried.value)}{given}"
+
+
+def _outcome(story: RowStory, schema: Schema) -> str:
+    after = "" if story.after is None else f" {row_text(story.after, schema)}"
+    return f"-> {_OUTCOMES[story.outcome]}{after}"
+
+
+def _final_schema(trace: Trace, default: Schema) -> Schema:
+    return default if trace.merge is None else trace.merge.final_schema
+
+
+def _end_lines(reference: Reference, width: int) -> list[str]:
+    answer = reference.answer
+    if isinstance(answer, Rejection):
+        when = "before rows are read" if reference.trace.matches is None else "on these rows"
+        return _wrapped(f"refused {when}: {answer.error_class}", width, 2)
+    if not isinstance(answer, Prediction):
+        return _wrapped(f"not evaluated: {answer.reason}", width, 2)
+    lines = [part for line in _file_lines(reference) for part in _wrapped(line, width, 2)]
+    commit = "a table version is created" if answer.committed else "no table version is created"
+    return [*lines, *_wrapped(f"path {_PATHS[answer.path]} (R-402); {commit}", width, 2)]
+
+
+def _ambiguous(matches: Matches) -> Iterator[str]:
+    """Name the target rows that several source rows match, the first few."""
+    partners: dict[int, list[int]] = {}
+    for sid, rid in sorted(matches.pairs):
+        partners.setdefault(rid, []).append(sid + 1)
+    ambiguous = [(rid + 1, sids) for rid, sids in sorted(partners.items()) if len(sids) > 1]
+    for number, sids in ambiguous[:MAX_READINGS]:
+        yield f"  target {number} is matched by source {_listed(sids)}"
+    if len(ambiguous) > MAX_READINGS:
+        yield f"  ... {counted(len(ambiguous) - MAX_READINGS, 'more target row')}"
+
+
+def _file_lines(reference: Reference) -> Iterator[str]:
+    """List which files are touched, and by which part of R-410."""
+    trace, answer = reference.trace, reference.answer
+    numbers = sorted(set(trace.files))
+    if not numbers or trace.touched is None or not isinstance(answer, Prediction):
+        return
+    if answer.path is MergePath.A:
+        yield "no file is touched: an insert-only merge adds files only (R-410)"
+        return
+    touched = [number for number in numbers if number in trace.touched]
+    others = [number for number in numbers if number not in trace.touched]
+    because, because_not = _why_touched(trace)
+    if touched:
+        yield f"file {_listed([number + 1 for number in touched])} touched: {because} (R-410)"
+    if others:
+        yield f"file {_listed([number + 1 for number in others])} not touched: {because_not} (R-410)"
+
+
+def _why_touched(trace: Trace) -> tuple[str, str]:
+    """Explain why a file is touched, and why another one is not."""
+    kinds = set() if trace.merge is None else {clause.kind for clause in trace.merge.clauses}
+    if Kind.NOT_MATCHED_BY_SOURCE in kinds:
+        return "a by-source clause touches every file", ""
+    if Kind.NOT_MATCHED in kinds:
+        return "it holds a row with a match", "none of its rows has a match"
+    return "it holds a row to which a clause applies", "no clause applies to any of its rows"
+
+
+def _truth(value: bool | None) -> str:  # noqa: FBT001 - a value of SQL
+    return "NULL" if value is None else "TRUE" if value else "FALSE"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    most = 8
+    shown = ", ".join(map(str, numbers[:most]))
+    return shown if len(numbers) <= most else f"{shown}, ... {len(numbers) - most} more"
+
+
+def _wrapped(text: str, width: int, indent: int) -> list[str]:
+    lead = len(text) - len(text.lstrip())
+    lines = textwrap.wrap(
+        with_titles(text.strip()),
+        width,
+        initial_indent=" " * lead,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_EQUALS, " = ") for line in lines]
