@@ -112,8 +112,7 @@ class Deviations:
         """Return the entries that together explain every difference of a mismatch; none if one is left over.
 
         Entries with a bug model are tried one by one, and together. A bug model is not applied to a difference between
-        the
-        engine's own answers; there such entries explain their ``difference``.
+        the engine's own answers; there such entries explain their ``difference``.
 
         Args:
             report: the engine's answer.
