@@ -11,6 +11,11 @@ BIN := $(VENV)/bin
 FUZZ ?= --max-cases 300
 JOBS ?= 3
 
+# Bytecode is kept, also if the environment forbids it: the tests start hundreds of interpreters, each of which would
+# compile all that it imports. It is kept apart, because tests look at what is written beside a module.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
+
 .PHONY: fuzz test check lint types imports format docs java setup clean
 
 fuzz: setup java
