@@ -17,7 +17,7 @@ from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.aggregates import check_groupable
 from mergecheck.reference.queries.generators import generated, is_generator
 from mergecheck.reference.queries.query_columns import UNRESOLVED, Listed, columns, grouping, in_query, origins
-from mergecheck.reference.queries.row_limits import cut, qualifying, sort_keys
+from mergecheck.reference.queries.row_limits import cut, having_of, qualifying, sort_keys
 from mergecheck.reference.queries.windows import with_named_windows
 from mergecheck.reference.syntax.query_tree import aliased, allow, asks_query, conjuncts, described, table_name
 from mergecheck.reference.syntax.statement import is_name, name_parts
@@ -134,9 +134,9 @@ class Reader:
         if (filter_ := node.args.get("having")) is not None:
             if not group:
                 raise UnsupportedByReferenceError("HAVING without GROUP BY")
-            condition = in_query(translator, group).condition(filter_.this)
-            having = f" HAVING {condition.sql}"
-            parts = [in_query(translator, group).condition(part) for part in _conjuncts(filter_.this)]
+            filter_ = having_of(node, filter_.this, translator)
+            having = f" HAVING {in_query(translator, group).condition(filter_).sql}"
+            parts = [in_query(translator, group).condition(part) for part in _conjuncts(filter_)]
             probes.append(f"SELECT {', '.join(part.sql for part in parts)}{source.sql}{where}{grouped}")
         source, listed = self._listed_columns(node, source, translator, group, named=named)
         schema = Schema(tuple(Field(item.name, item.value.type) for item in listed))

@@ -45,6 +45,31 @@ def qualifying(
     return _of_list(in_query(translator, group), listed, is_list_first=False).condition(condition)
 
 
+def having_of(node: exp.Select, condition: exp.Expr, translator: Translator) -> exp.Expr:
+    """Write the condition of HAVING over the columns of FROM: it also sees the aliases of the SELECT.
+
+    Raises:
+        UnsupportedByReferenceError: for a name that is a column of FROM and another column's alias, or an alias inside
+            of an aggregate.
+    """
+    scope = translator.scope
+    aliases = [item for item in node.expressions if isinstance(item, exp.Alias)]
+
+    def over_from(name: exp.Expr) -> exp.Expr:
+        if not isinstance(name, exp.Column) or name.table or name.find_ancestor(exp.Query) is not None:
+            return name
+        own = [item.this for item in aliases if scope.same(item.alias, name.name)]
+        if not own or all(value == name for value in own):
+            return name
+        if len(own) > 1 or _is_known(translator, name):
+            raise UnsupportedByReferenceError("a name of several columns of a query")
+        if name.find_ancestor(exp.AggFunc, exp.Window) is not None or own[0].find(exp.Window) is not None:
+            raise UnsupportedByReferenceError("an alias of the SELECT beside an aggregate or a window of HAVING")
+        return exp.Paren(this=own[0].copy())
+
+    return condition.transform(over_from)
+
+
 def sort_keys(node: exp.Select, translator: Translator, listed: Sequence[Listed]) -> list[SortKey]:
     """Translate ORDER BY, which sees the columns of the SELECT, then the columns of FROM.
 

@@ -25,7 +25,6 @@ BEYOND: Final = frozenset(
         "TABLE",
         "ROW",
         "TIME",
-        "|>",
         ":",
         "?",
     ]
@@ -132,7 +131,13 @@ field = name ':'? type ( NOT NULL )? ( COMMENT text )?
 _QUERY: Final = """
 ctes = WITH cte % ','
 cte = name names? AS? '(' query ')'
-query = ctes? query_term organization
+query = ctes? query_term pipe* organization
+pipe = '|>' pipe_step
+pipe_step = SELECT hint* quantifier? named % ',' windows? | EXTEND named % ',' | SET pipe_set % ',' | DROP name % ','
+  | AGGREGATE ( named % ',' )? pipe_grouping? | AS name | where | pivot | unpivot | sample | join
+  | ( UNION | EXCEPT | MINUS | INTERSECT ) quantifier? query_primary | organization
+pipe_set = name equals expression
+pipe_grouping = GROUP BY named % ',' | grouping
 organization = ( ORDER BY sorted % ',' )? ( CLUSTER BY expression % ',' )? ( DISTRIBUTE BY expression % ',' )?
   ( SORT BY sorted % ',' )? windows? ( LIMIT ( ALL | expression ) )? ( OFFSET expression )?
 windows = WINDOW ( name AS window ) % ','
@@ -143,7 +148,7 @@ table_query = TABLE reference
 select = SELECT hint* quantifier? named % ',' from? lateral_view* where? grouping? having? windows?
   qualify?
 from_first = from ( SELECT hint* quantifier? named % ',' lateral_view* where? grouping? having? windows? qualify?
-  organization )+
+  organization )*
 hint = '/*+' hint_item ( ','? hint_item )* '*/'
 hint_item = name ( '(' primary % ',' ')' )?
 from = FROM relation % ',' lateral_view* pivot? unpivot?

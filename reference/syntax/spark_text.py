@@ -14,6 +14,7 @@ from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.arities import check_arity
 from mergecheck.reference.syntax.dialect import SparkDialect, as_written
 from mergecheck.reference.syntax.grammar import Tree
+from mergecheck.reference.syntax.pipe_text import piped
 from mergecheck.reference.syntax.spark_tokens import Token, TokenKind
 
 if TYPE_CHECKING:
@@ -299,6 +300,16 @@ def _check_number(token: Token) -> str:
     return token.text
 
 
+def _query(tree: Tree) -> str:
+    """Write a query; its steps behind ``|>`` become queries of queries."""
+    pipes = tree.trees("pipe")
+    if not pipes:
+        return _joined(tree)
+    (term,) = tree.trees("query_term")
+    before, behind = tree.trees("ctes"), tree.trees("organization")
+    return " ".join([*map(write, before), piped(term, pipes, write), *map(write, behind)])
+
+
 def _query_primary(tree: Tree) -> str:
     if tree.trees("values"):
         return f"SELECT * FROM {_joined(tree)}"
@@ -312,6 +323,8 @@ def _query_primary(tree: Tree) -> str:
 def _from_first(tree: Tree) -> str:
     """Write ``FROM t SELECT a WHERE b`` as ``SELECT a FROM t WHERE b``."""
     from_, *rest = tree.parts
+    if not rest:
+        return f"SELECT * {write(from_)}"
     if len([part for part in rest if isinstance(part, Token) and part.key == "SELECT"]) > 1:
         raise UnsupportedByReferenceError("a query of several SELECTs that begins with FROM")
     place = next((i for i, part in enumerate(rest) if isinstance(part, Tree) and part.rule in _BEHIND_FROM), len(rest))
@@ -410,6 +423,7 @@ _WRITERS: dict[str, Callable[[Tree], str]] = {
     "typed": _typed,
     "negation": lambda _: "NOT",
     "by_target": lambda _: "",
+    "query": _query,
     "query_primary": _query_primary,
     "interval": _interval,
     "organization": _organization,

@@ -56,6 +56,23 @@ TABLES["events"] = (
 )
 
 QUERIES = [
+    # steps behind a pipe, and aliases in HAVING
+    "FROM events",
+    "FROM events |> ",
+    "FROM events e |> WHERE e.seq > 1 |> WHERE e.id = 1 |> SELECT e.seq, e.kind",
+    "TABLE events |> WHERE seq > 1 |> EXTEND seq * 2 AS twice |> DROP tags, attrs, st",
+    "FROM events |> AS q |> WHERE q.seq < 4 |> SELECT q.id, q.seq",
+    "FROM events |> AGGREGATE max(seq) AS newest, count(*) AS n GROUP BY id AS k |> WHERE n > 1",
+    "FROM events |> AGGREGATE max(seq) AS newest",
+    "FROM events |> AGGREGATE GROUP BY id",
+    "FROM events |> ORDER BY seq DESC NULLS LAST |> LIMIT 2 |> SELECT seq",
+    "FROM events e |> JOIN target t ON t.key = e.id |> SELECT e.seq, t.v",
+    "FROM events |> SELECT id |> UNION ALL SELECT key FROM target",
+    "FROM events |> SELECT DISTINCT id |> EXCEPT SELECT key FROM target",
+    "FROM events |> EXTEND row_number() OVER (PARTITION BY id ORDER BY seq DESC) AS n |> WHERE n = 1 |> SELECT id, seq",
+    "WITH q AS (FROM events |> WHERE seq > 2) FROM q |> SELECT seq + 1 AS seq",
+    "SELECT id, max(seq) AS newest FROM events GROUP BY id HAVING newest > 4",
+    "SELECT id AS k, count(*) AS n FROM events GROUP BY id HAVING n > 1 AND k IS NOT NULL",
     # EXISTS and IN with a query
     "SELECT * FROM events e WHERE EXISTS (SELECT 1 FROM target t WHERE t.key = e.id)",
     "SELECT * FROM events e WHERE NOT EXISTS (SELECT * FROM target t WHERE t.key = e.id AND t.v IS NULL)",

@@ -119,6 +119,8 @@ def _output(query: Tree, tables: Tables) -> frozenset[str]:
     """Give the columns that a query is shown to have; it may have others."""
     for cte in (cte for ctes in query.trees("ctes") for cte in ctes.trees("cte")):
         tables = {**tables, _name(cte.trees("name")[0]): _renamed(cte, _output(cte.trees("query")[0], tables))}
+    if query.trees("pipe"):  # its steps may take columns away
+        return _NONE
     first = query
     while first.rule in {"query", "query_term", "intersection", "query_primary"}:
         first = first.trees("query_term", "intersection", "query_primary", "query", "select", "table_query", *_OTHERS)[

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SOURCE = "source"
 # Rules of the parts of a query that it may do without.
-_TAILS = ("lateral_view", "where", "grouping", "having", "windows", "qualify", "organization", "quantifier")
+_TAILS = ("pipe", "lateral_view", "where", "grouping", "having", "windows", "qualify", "organization", "quantifier")
 
 
 def with_clauses(case: Case, clauses: tuple[ClauseText, ...]) -> Case:
