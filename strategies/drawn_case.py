@@ -25,7 +25,7 @@ from mergecheck.strategies.settings import (
 from mergecheck.strategies.statement.large_tables import draw_large_tables
 from mergecheck.strategies.statement.merges import DrawnMerge, draw_merge
 from mergecheck.strategies.statement.unusual import draw_timestamp_ntz, draw_twins, draw_void
-from mergecheck.strategies.statement.written_sources import draw_written_source
+from mergecheck.strategies.statement.written_sources import draw_third_tables, draw_written_source
 from mergecheck.strategies.statement.written_values import draw_written_values
 from mergecheck.strategies.syntax.columns import table_schema, target_schema
 from mergecheck.strategies.syntax.spark_sql import statement_text
@@ -34,6 +34,8 @@ from mergecheck.strategies.table.layouts import draw_source_layout, draw_target_
 from mergecheck.strategies.table_features.drawing import draw_table_features
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from mergecheck.strategies.features import Feature
@@ -122,11 +124,15 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         statement = changed
         merge = replace(merge, statement=statement)
     conf = {**conf, **for_features}
+    tables_read: Mapping[str, Source] = {}
     if breaks is None:
         source, statement = draw_written_source(draw, profile, merge, target, source)
         merge = replace(merge, statement=statement)
         target, statement = draw_written_values(draw, profile, merge.schemas, target, statement)
-    case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
+        merge = replace(merge, statement=statement)
+        tables_read, source, statement = draw_third_tables(draw, profile, merge, target, source)
+        merge = replace(merge, statement=statement)
+    case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf, tables=tables_read)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)
 
 
@@ -143,7 +149,8 @@ def cases(*, profile: Profile = DEFAULT_PROFILE) -> SearchStrategy[Case]:
 
 def with_id(case: Case) -> Case:
     """Return a case with an id made from its contents, so that equal cases have one id wherever they are drawn."""
-    contents = repr((case.target, case.source, case.sql, dict(case.conf)))
+    tables = (dict(case.tables),) if case.tables else ()
+    contents = repr((case.target, case.source, case.sql, dict(case.conf), *tables))
     digest = blake2b(contents.encode(errors="surrogatepass"), digest_size=5).hexdigest()
     return replace(case, id=f"drawn-{digest}")
 

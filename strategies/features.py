@@ -158,6 +158,7 @@ class Feature(Enum):
     TEXT_OPERANDS = "texts-beside-other-types", 8
     RANDOM_VALUES = "random-values", 10
     TIME_DEFAULTS = "defaults-of-the-time", 4
+    THIRD_TABLES = "source-third-tables", 6
 
 
 ALWAYS_ON = (Feature.NARROW_INTEGERS, Feature.TEXT_PARTITIONS, Feature.LISTED_GENERATED)
@@ -182,7 +183,10 @@ SOURCE_FORMS = (
 )
 """Queries in place of a source that is a table."""
 
-WRITTEN_FORMS = (*SOURCE_FORMS, Feature.TEXT_OPERANDS, Feature.RANDOM_VALUES, Feature.TIME_DEFAULTS)
+WRITTEN_FORMS = (
+    *(*SOURCE_FORMS, Feature.TEXT_OPERANDS, Feature.RANDOM_VALUES, Feature.TIME_DEFAULTS),
+    Feature.THIRD_TABLES,
+)
 """Drawn last of all, in this order, and only for profiles that name them."""
 
 _F = Feature

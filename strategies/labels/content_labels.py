@@ -55,6 +55,8 @@ def content_labels(merge: DrawnMerge) -> Iterator[str]:
         yield f"query:{_query_form(text, over_target=merge.schemas.self_merge)}"
         if merge.schemas.self_merge:
             yield "query:over-target"
+    elif merge.statement.source_table is not None:
+        yield "source:other-table"
     elif merge.statement.source_query is not None:
         text = merge.statement.source_query
         yield "source:query"

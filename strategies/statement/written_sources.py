@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from mergecheck.model.case import Source
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.types import data_types as t
 from mergecheck.model.types.data_types import Field, Schema, quote
@@ -20,11 +21,11 @@ from mergecheck.strategies.features import SOURCE_FORMS, SPARK_FORMS, Feature
 from mergecheck.strategies.profile import written_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.model.case import Row, Source, Target, Value
+    from mergecheck.model.case import Row, Target, Value
     from mergecheck.strategies.profile import Profile
     from mergecheck.strategies.statement.merges import DrawnMerge
     from mergecheck.strategies.syntax.statement import Statement
@@ -46,6 +47,16 @@ class _Form:
     text: str
     added: tuple[str, ...]
     rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _WithTable:
+    """A query over the source and a further table; see ``_Form``."""
+
+    text: str
+    added: tuple[str, ...]
+    rows: tuple[Row, ...]
+    table: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +132,42 @@ def draw_written_source(
     )
     aliases = statement.aliases if statement.aliases.source is not None else replace(statement.aliases, source="s")
     return source, replace(statement, source_query=text, aliases=aliases)
+
+
+def draw_third_tables(
+    draw: DrawFn, profile: Profile, merge: DrawnMerge, target: Target, source: Source | None
+) -> tuple[Mapping[str, Source], Source | None, Statement]:
+    """Draw a table beside target and source that is the source, or that a query of the source reads.
+
+    Args:
+        draw: Hypothesis'.
+        profile: says how often.
+        merge: has the statement; nothing is drawn unless it reads the source by its name.
+        target: the target's columns and rows.
+        source: the source as the statement reads it; None for the target itself.
+
+    Returns:
+        The tables by their names, the source, and the statement.
+    """
+    statement = merge.statement
+    wanted = chance(draw, written_percent(profile, Feature.THIRD_TABLES))
+    if not wanted or Feature.SUBQUERY_SOURCE in profile.disabled or source is None:
+        return {}, source, statement
+    if not _allows(merge, target, source):
+        return {}, source, statement
+    name = draw(st.sampled_from(("dim", "lookup", "staging")))
+    aliases = statement.aliases if statement.aliases.source is not None else replace(statement.aliases, source="s")
+    form = draw(st.sampled_from(_THIRD_FORMS))
+    if form is None:  # the table takes the source's place, beside another source or none
+        decoy = draw(st.sampled_from((None, replace(source, rows=()), replace(source, rows=source.rows[:1] * 2))))
+        table = Source(schema=source.schema, rows=source.rows)
+        return {name: table}, decoy, replace(statement, source_table=name, aliases=aliases)
+    columns = tuple(replace(column, nullable=True) for column in source.schema.columns)
+    seen = _Seen(columns=columns, rows=source.rows, keys=(), target=target, asks=False)
+    read = form(draw, seen, name)
+    schema = Schema((*columns, *(Field(added, t.INT) for added in read.added)))
+    source = replace(source, schema=schema, rows=tuple(read.rows))
+    return {name: read.table}, source, replace(statement, source_query=read.text, aliases=aliases)
 
 
 def _allows(merge: DrawnMerge, target: Target, source: Source) -> bool:
@@ -456,6 +503,61 @@ def _named(draw: DrawFn, seen: _Seen, text: str) -> str:
     return f"FROM ({text}) AS q SELECT {seen.list_of('q.')}"
 
 
+def _filled_from_table(draw: DrawFn, seen: _Seen, name: str) -> _WithTable:
+    """Take some columns from the other table: JOIN and LEFT JOIN by a number."""
+    ref, key = _fresh(seen, "ref", "k")
+    moved = [place for place in range(len(seen.columns)) if chance(draw, 40)]
+    stored: list[Row] = []
+    table: list[Row] = []
+    for number, row in enumerate(seen.rows, start=1):
+        other = draw(st.sampled_from((None, row)))
+        cells = [None if place in moved and other is None else cell for place, cell in enumerate(row)]
+        stored.append((*cells, number))
+        table.append((number, *(row[place] for place in moved)))
+    left = draw(st.booleans())
+    if not left:  # rows without a partner are left out
+        stored += [(*seen.rows[place], -1 - place) for place in _few(draw, seen.rows)]
+    table += [(1000 + place, *(seen.rows[place][each] for each in moved)) for place in _few(draw, seen.rows)]
+    values = [f"{'y' if place in moved else 'x'}.{quote(column.name)}" for place, column in enumerate(seen.columns)]
+    text = f"SELECT {', '.join(values)} FROM source x {'LEFT ' if left else ''}JOIN {name} y ON y.{key} = x.{ref}"
+    schema = Schema((Field(key, t.INT), *(seen.columns[place] for place in moved)))
+    return _WithTable(text, (ref,), tuple(stored), Source(schema=schema, rows=tuple(table)))
+
+
+def _looked_up_in_table(draw: DrawFn, seen: _Seen, name: str) -> _WithTable:
+    """Keep rows by the other table: IN, NOT IN, EXISTS, NOT EXISTS, a semi join and an anti join."""
+    ref, key = _fresh(seen, "ref", "k")
+    wanted = draw(st.booleans())
+    kept: list[Row] = [(*row, number) for number, row in enumerate(seen.rows, start=1)]
+    others: list[Row] = [(*seen.rows[place], -1 - place) for place in _few(draw, seen.rows)]
+    numbers = [row[-1] for row in (kept if wanted else others)]
+    rows = tuple((number,) for number in [*numbers, *numbers[:1], *([1000] if draw(st.booleans()) else [])])
+    word = "" if wanted else "NOT "
+    listed = seen.list_of("x.")
+    text = draw(
+        st.sampled_from(
+            (
+                f"SELECT {listed} FROM source x WHERE x.{ref} {word}IN (SELECT {key} FROM {name})",
+                f"SELECT {listed} FROM source x WHERE {word}EXISTS (SELECT 1 FROM {name} y WHERE y.{key} = x.{ref})",
+                f"SELECT {listed} FROM source x LEFT {'SEMI' if wanted else 'ANTI'} JOIN {name} y ON y.{key} = x.{ref}",
+            )
+        )
+    )
+    return _WithTable(text, (ref,), (*kept, *others), Source(schema=Schema((Field(key, t.INT),)), rows=rows))
+
+
+def _brought_together(draw: DrawFn, seen: _Seen, name: str) -> _WithTable:
+    """Read some rows from the other table: UNION ALL."""
+    here = [draw(st.booleans()) for _ in seen.rows]
+    own = tuple(row for row, is_here in zip(seen.rows, here, strict=True) if is_here)
+    theirs = tuple(row for row, is_here in zip(seen.rows, here, strict=True) if not is_here)
+    text = f"SELECT {seen.listed} FROM source UNION ALL SELECT {seen.listed} FROM {name}"
+    return _WithTable(text, (), own, Source(schema=Schema(seen.columns), rows=theirs))
+
+
+_THIRD_FORMS: tuple[Callable[[DrawFn, _Seen, str], _WithTable] | None, ...] = (
+    *(None, _filled_from_table, _looked_up_in_table, _brought_together),
+)
 _FORMS: dict[Feature, tuple[Callable[[DrawFn, _Seen], _Form | None], ...]] = {
     Feature.SOURCE_WINDOWS: (_deduplicated, _shifted),
     Feature.SOURCE_GROUPS: (_grouped,),

@@ -28,7 +28,8 @@ def statement_text(statement: Statement) -> str:
     """Write a MERGE statement as one line of Spark SQL (R-101)."""
     aliases = statement.aliases
     source = e.MergeTable.TARGET if statement.self_merge else e.MergeTable.SOURCE
-    relation = source.value if statement.source_query is None else f"({statement.source_query})"
+    table = statement.source_table or source.value
+    relation = table if statement.source_query is None else f"({statement.source_query})"
     evolution = "WITH SCHEMA EVOLUTION " if statement.with_schema_evolution else ""
     condition = expression_text(statement.condition, aliases)
     head = (

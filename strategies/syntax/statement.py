@@ -94,6 +94,7 @@ class Statement:
         aliases: of both tables.
         self_merge: whether the target is its own source (R-810).
         source_query: the query in place of the source's name, without parentheses; None without one.
+        source_table: the name of the table that is the source; None for ``source`` or, in a self-merge, ``target``.
         with_schema_evolution: whether the statement itself asks for schema evolution (R-230).
         brackets: whether the ON condition has parentheses around it.
     """
@@ -103,6 +104,7 @@ class Statement:
     aliases: Aliases = Aliases()
     self_merge: bool = False
     source_query: str | None = None
+    source_table: str | None = None
     with_schema_evolution: bool = False
     brackets: bool = False
 

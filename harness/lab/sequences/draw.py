@@ -111,7 +111,7 @@ def _profile(abilities: Mapping[str, Capabilities]) -> Profile:
         off.add(Feature.SETTINGS)  # a writer's settings mean nothing to another, which then skips the merge
     if DELTA_SPARK in abilities and all(each.table_features for each in abilities.values()):
         # Delta Lake changes no property of a table with such names
-        profile = FULL_PROFILE.without(*off, Feature.SPACED_NAMES)
+        profile = FULL_PROFILE.without(*off, Feature.SPACED_NAMES, Feature.THIRD_TABLES)
     else:
         profile = Profile().without(*off, *_OF_WRITERS)
     if not all(each.cdf for each in abilities.values()):
