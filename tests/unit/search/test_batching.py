@@ -69,7 +69,7 @@ def test_a_batch_is_its_pairs() -> None:
         (
             "MERGE INTO target t USING source AS s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)",
             (
-                f"MERGE INTO target t USING source AS s ON (t.id = s.id) AND t.{PAIR} = s.{PAIR} "
+                f"MERGE INTO target t USING source s ON (t.id = s.id) AND t.{PAIR} = s.{PAIR} "
                 f"WHEN NOT MATCHED THEN INSERT (id, {PAIR}) VALUES (s.id, s.{PAIR})"
             ),
         ),

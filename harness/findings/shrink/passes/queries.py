@@ -38,5 +38,7 @@ def without_query(case: Case, relation: SourceRelation | None) -> Iterator[Case]
         for column in columns
     )
     source = Source(schema=Schema(tuple(plain)), rows=relation.rows)
+    alias = text.source_alias or (text.source if text.query is None and text.ctes is not None else None)
+    changed = replace(text, ctes=None, source=_SOURCE, source_alias=alias)
     if columns:
-        yield replace(case, source=source, sql=replace(text, ctes=None, source=_SOURCE).sql())
+        yield replace(case, source=source, sql=changed.sql())

@@ -148,6 +148,11 @@ def test_a_source_query_becomes_the_rows_that_it_gives() -> None:
     assert plain.source is not None
     assert sorted(plain.source.rows) == sorted(CASE.target.rows)
     assert list(without_query(CASE, evaluate(CASE).trace.source)) == []
+    rest = "WHEN MATCHED THEN DELETE"
+    named = f"WITH c AS (SELECT id FROM source) MERGE INTO target t USING c ON t.id = c.id {rest}"
+    case = replace(CASE, sql=named)
+    (plain,) = without_query(case, evaluate(case).trace.source)
+    assert plain.sql == f"MERGE INTO target t USING source c ON t.id = c.id {rest}"
 
 
 def test_clauses_become_plain() -> None:
