@@ -186,7 +186,7 @@ class _Command:
         writer = TableWriter(
             snapshot=snapshot,
             schema=merge.final_schema,
-            checks=table_checks(snapshot.properties, merge.final_schema, case_sensitive=self.conf.case_sensitive),
+            checks=table_checks(snapshot.properties, merge.final_schema),
             repartition=self._repartitions(snapshot),
             collect_stats=self.conf.stats_collect,
             generated_ids=merge.generated_ids,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 class MergeError(Exception):
@@ -21,7 +22,10 @@ class MergeError(Exception):
     Attributes:
         error_class: Delta's or Spark's error condition, such as ``DELTA_MERGE_UNRESOLVED_EXPRESSION``.
         message: one text for people, without the class.
+        is_placed: whether the message begins with a part of the statement.
     """
+
+    is_placed = False
 
     def __init__(self, error_class: str, message: str) -> None:
         super().__init__(error_class, message)
@@ -44,6 +48,17 @@ def _restored(kind: type[MergeError], args: tuple[str, str], state: dict[str, ob
 
 class AnalysisError(MergeError, ValueError):
     """The statement is wrong for these tables; nothing was read and nothing was written."""
+
+
+@contextmanager
+def fault_in(place: str) -> Iterator[None]:
+    """Begin the message of an ``AnalysisError`` with a part of the statement, an outer block's first."""
+    try:
+        yield
+    except AnalysisError as error:
+        error.message = f"{place}{', ' if error.is_placed else ': '}{error.message}"
+        error.is_placed = True
+        raise
 
 
 class InvalidConfigurationError(MergeError, ValueError):

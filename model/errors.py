@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 MAX_MESSAGE_BYTES = 1_000
 _GAP = " ... "
 
@@ -39,10 +45,25 @@ class UnsupportedByReferenceError(SemanticsError):
 
 
 class RejectedError(SemanticsError):
-    """The merge must fail with this error class, or a class of ``other_classes``, leaving the table unchanged."""
+    """The merge must fail with this error class, or a class of ``other_classes``, leaving the table unchanged.
+
+    Attributes:
+        place: the part of the statement that is at fault, for people; empty if it is not one part.
+    """
 
     def __init__(self, error_class: str, message: str, other_classes: frozenset[str] = frozenset()) -> None:
         super().__init__(f"[{error_class}] {message}")
         self.error_class = error_class
         self.message = message
         self.other_classes = other_classes
+        self.place = ""
+
+
+@contextmanager
+def fault_in(place: str) -> Iterator[None]:
+    """Add a place, such as a clause or a column, to a rejection that leaves the block; the outer one comes first."""
+    try:
+        yield
+    except RejectedError as fault:
+        fault.place = f"{place}, {fault.place}" if fault.place else place
+        raise

@@ -306,7 +306,7 @@ def _is_about_keys(answer: Prediction | Rejection) -> bool:
 def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -> Rejection:
     return Rejection(
         error_class=rejected.error_class,
-        message=rejected.message,
+        message=f"{rejected.place}: {rejected.message}" if rejected.place else rejected.message,
         unchanged=True,
         other_classes=rejected.other_classes | also,
     )

@@ -29,10 +29,17 @@ _LITERAL_FUNCTIONS = frozenset(
 )
 
 
-def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> ResolvedExpression:
+def bind(
+    text: str, scope: Scope, *, where: str, clock: StatementClock, unknown_is_null: bool = False
+) -> ResolvedExpression:
     """Resolve every name of an expression in a scope, and write the statement's time into it.
 
-    ``where`` is the place for messages, in the words of R-117.
+    Args:
+        text: the expression.
+        scope: the columns that names may mean.
+        where: the place for messages, in the words of R-117.
+        clock: the statement's time.
+        unknown_is_null: write NULL for a name that means no column, as Delta does in constraints (R-747).
 
     Raises:
         AnalysisError: an unresolved (R-117), ambiguous (R-118) or fieldless name.
@@ -43,6 +50,9 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Resol
     edits: list[tuple[int, int, str]] = []
     reference: DataType | None = None
     for chain in _chains(tree):
+        if unknown_is_null and scope.find(chain.names) is None:
+            edits.append((span(chain.identifiers[0])[0], span(chain.identifiers[-1])[1], "NULL"))
+            continue
         match = _lookup(chain, scope, where=where)
         if match is None:
             start, end = span(chain.identifiers[0])

@@ -13,12 +13,14 @@ from mergecheck.merge.expressions.functions import (
     GENERATORS,
     GROUPINGS,
     NON_DETERMINISTIC,
+    SESSION_FUNCTIONS,
     TIME_WINDOWS,
     WINDOW_ONLY,
     WINDOW_TIME,
     called_functions,
     function_name,
     has_predicate_subquery,
+    reads_tables,
     subqueries,
 )
 from mergecheck.merge.expressions.scope import unresolved
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from mergecheck.merge.expressions.expression_types import ExpressionTypes
     from mergecheck.merge.expressions.resolved import ResolvedExpression
     from mergecheck.merge.expressions.scope import Scope
+
+_CONDITIONAL = frozenset({"if", "nullif", "nvl2"})
 
 
 def check_subquery_tables(text: str, types: ExpressionTypes) -> None:
@@ -80,6 +84,48 @@ def check_rewritten(tree: exp.Expr, scope: Scope, *, where: str, text: str) -> N
             "INTERNAL_ERROR" if len(scope.relations) > 1 else "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT",
             f"Windows of time are not supported in {where}: {text}. Compute them in the source query.",
         )
+
+
+def refused_in_plan(tree: exp.Expr, text: str) -> str | None:
+    """Return the error class with which Delta plans no write to a table with such a constraint (R-747).
+
+    None if a write can be planned.
+    """
+    called = called_functions(text)
+    if any(star.find_ancestor(exp.Query) is None and not _is_counted(star) for star in tree.find_all(exp.Star)):
+        return "INVALID_USAGE_OF_STAR_OR_REGEX"
+    if reads_tables(text):  # also one that there is: Delta does not look for it
+        return "TABLE_OR_VIEW_NOT_FOUND"
+    if called & GENERATORS:
+        return "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT"
+    if any(window.args.get("alias") is not None for window in tree.find_all(exp.Window)):
+        return "MISSING_WINDOW_SPECIFICATION"
+    is_stray = any(not isinstance(one.parent, exp.Anonymous | exp.Kwarg) for one in tree.find_all(exp.Lambda))
+    return "INTERNAL_ERROR" if is_stray or subqueries(text) or called & (TIME_WINDOWS | {WINDOW_TIME}) else None
+
+
+def unevaluable_parts(tree: exp.Expr) -> list[exp.Expr]:
+    """List the parts of a constraint that have no value on any row, since they need a plan around them (R-747)."""
+    without_value = AGGREGATES | WINDOW_ONLY | GROUPINGS | SESSION_FUNCTIONS
+    return [
+        part
+        for part in tree.walk()
+        if isinstance(part, exp.Window) or (isinstance(part, exp.Anonymous) and function_name(part) in without_value)
+    ]
+
+
+def may_be_left_out(part: exp.Expr) -> bool:
+    """Return whether the expression around a part may have a value without it."""
+    while (around := part.parent) is not None:
+        is_left = part is around.this
+        if isinstance(around, exp.Case | exp.If | exp.In | exp.Lambda):
+            return True
+        if isinstance(around, exp.And | exp.Or | exp.Coalesce) and not is_left:
+            return True
+        if isinstance(around, exp.Anonymous) and function_name(around) in _CONDITIONAL:
+            return True
+        part = around
+    return False
 
 
 def _is_counted(star: exp.Star) -> bool:

@@ -46,6 +46,11 @@ WINDOW_ONLY: Final = frozenset(
 
 GROUPINGS: Final = frozenset({"grouping", "grouping_id"})
 
+SESSION_FUNCTIONS: Final = frozenset(
+    """current_catalog current_database current_schema current_timezone current_user session_user
+    user""".split()  # noqa: SIM905 - as above
+)
+
 TIME_WINDOWS: Final = frozenset({"window", "session_window"})
 WINDOW_TIME: Final = "window_time"
 
@@ -58,6 +63,7 @@ _OPENING: Final = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSING: Final = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 _QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
+_TABLE_WORDS: Final = frozenset({"FROM", "JOIN", "TABLE"})
 _QUANTIFIED: Final = frozenset({"LIKE", "ILIKE", "RLIKE"})  # a LIKE ANY ('x', 'y') is no call of any()
 
 
@@ -96,6 +102,23 @@ def subqueries(text: str) -> tuple[str, ...]:
     """Cut out the outermost parenthesised subqueries of an expression, brackets included."""
     tokens = tokenize(text)
     return tuple(text[tokens[first].start : tokens[last].end + 1] for first, last in _subquery_ranges(tokens))
+
+
+def reads_tables(text: str) -> bool:
+    """Return whether a subquery of an expression reads a table: a name behind FROM, JOIN or TABLE that is not its own.
+
+    A call there is a function of tables. Values follow ``DISTINCT FROM``.
+    """
+    for query in subqueries(text):
+        tokens = tokenize(query)
+        own = {token.text.lower() for token, after in pairwise(tokens) if after.text.upper() == "AS"}
+        for place, token in enumerate(tokens[:-1]):
+            before, name, after = tokens[place - 1], tokens[place + 1], tokens[min(place + 2, len(tokens) - 1)]
+            is_name = name.token_type in {TokenType.VAR, TokenType.IDENTIFIER}
+            is_relation = token.text.upper() in _TABLE_WORDS and before.text.upper() != "DISTINCT"
+            if is_relation and is_name and after.token_type is not TokenType.L_PAREN and name.text.lower() not in own:
+                return True
+    return False
 
 
 def has_predicate_subquery(text: str) -> bool:

@@ -60,6 +60,7 @@ class ResolvedClause:
             that an UPDATE leaves alone is its own positional name (R-211). Empty for DELETE.
         source_columns: positions of the source columns that the values refer to.
         generated_ids: positions of the identity columns that an INSERT leaves to the writer (R-226).
+        place: how messages name it.
     """
 
     kind: ClauseKind
@@ -68,6 +69,7 @@ class ResolvedClause:
     values: tuple[str, ...]
     source_columns: frozenset[int] = frozenset()
     generated_ids: frozenset[int] = frozenset()
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

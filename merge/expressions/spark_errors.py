@@ -43,6 +43,10 @@ _DECIMAL = re.compile(r"cannot be represented as (?P<to>Decimal\(\d+, ?\d+\))", 
 # A text of more digits than any decimal has; Spark's message lacks the type that it was cast to.
 _TOO_MANY_DIGITS = re.compile(r"cannot be interpreted as a numeric since it has more than \d+ digits")
 _ANY_DECIMAL = "DECIMAL"
+_MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)\n(?P<marks>[ ^]*)")
+"""Where Spark shows the expression that failed, with marks below it."""
+_FRAGMENT_MARKS = re.compile(r"\s*== SQL[^\n]*==.*", re.DOTALL)
+_POSITIONAL = re.compile(r"`?\b(?P<side>target|source)_(?P<place>\d+)\b`?")
 _OVERFLOWING_UP_CAST = ("DECIMAL(19,0)", "BIGINT")  # no other cast that Spark calls an up-cast can overflow
 
 
@@ -112,6 +116,41 @@ def explain(error: PySparkException | Py4JError, statement: MergeStatement, merg
     cast is no up-cast. Spark names the types of the failed cast, not the expression. So it is such a cast if the values
     that run contain more casts to that type than the statement does.
     """
+    known = _explained(error, statement, merge)
+    if isinstance(known, ExecutionError):
+        text = _FRAGMENT_MARKS.sub("", known.message).strip()
+        place = _place_of(spark_text(error), merge)
+        known.message = f"{place}: {text}" if place else text
+    known.message = _with_names(known.message, merge)
+    return known
+
+
+def _place_of(text: str, merge: ResolvedMerge) -> str:
+    """Name the clauses and columns whose values have the expression that Spark marks in a message; empty for none."""
+    marked = _MARKED.search(text)
+    if marked is None or "^" not in marked["marks"]:
+        return ""
+    fragment = marked["sql"][marked["marks"].index("^") : marked["marks"].rindex("^") + 1]
+    return " or ".join(
+        f"{clause.place}, column {name}"
+        for clause in merge.clauses
+        for name, value in zip(merge.final_schema.names, clause.values, strict=False)
+        if clause.place and fragment in value
+    )
+
+
+def _with_names(text: str, merge: ResolvedMerge) -> str:
+    """Write the names of columns for the positional names of a run."""
+
+    def name_of(found: re.Match[str]) -> str:
+        names = (merge.final_schema if found["side"] == "target" else merge.source_schema).names
+        place = int(found["place"])
+        return f"{found['side']}.{names[place]}" if place < len(names) else found[0]
+
+    return _POSITIONAL.sub(name_of, text)
+
+
+def _explained(error: PySparkException | Py4JError, statement: MergeStatement, merge: ResolvedMerge) -> MergeError:
     known = from_spark(error)
     if not isinstance(known, CastOverflowError):
         return known

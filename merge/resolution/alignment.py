@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, fault_in
 from mergecheck.merge.expressions.functions import array_call, subqueries
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.targets import check_insert_columns, check_update_paths, same_name
@@ -47,10 +47,11 @@ class Alignment:
         if clause.action is ActionType.DELETE:
             return ()
         given = [self._under(clause.assignments, column.name, depth=0) for column in self.final_schema.fields]
-        if clause.action is ActionType.UPDATE:
-            values = [self._updated(index, found) for index, found in enumerate(given)]
-        else:
-            values = [self._inserted(index, found) for index, found in enumerate(given)]
+        value_of = self._updated if clause.action is ActionType.UPDATE else self._inserted
+        values = []
+        for index, found in enumerate(given):
+            with fault_in(f"column {self.final_schema.names[index]}"):
+                values.append(value_of(index, found))
         new = {index: value.sql for index, value in enumerate(values)}
         ids = self.generated_ids(clause)
         for index, expression in self.implicit.generated.items():

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mergecheck.merge.errors import AnalysisError
-from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind
+from mergecheck.merge.syntax.statement import (
+    ActionType,
+    Assignment,
+    Clause,
+    ClauseKind,
+    place_of,
+    unconditional_before_last,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,11 +65,12 @@ class DeltaMergeInto:
         check_clauses(when_clauses)
         for clause in when_clauses:
             _check_actions(clause)
+        numbered = [replace(clause, number=number) for number, clause in enumerate(when_clauses, start=1)]
         return cls(
             target=target,
             source=source,
             condition=condition,
-            clauses=tuple(clause for kind in ClauseKind for clause in when_clauses if clause.kind is kind),
+            clauses=tuple(clause for kind in ClauseKind for clause in numbered if clause.kind is kind),
             with_schema_evolution=with_schema_evolution,
         )
 
@@ -75,13 +83,14 @@ def check_clauses(clauses: Sequence[Clause]) -> None:
     """
     if not clauses:
         raise AnalysisError("DELTA_MERGE_MISSING_WHEN", "There must be at least one WHEN clause in a MERGE statement.")
-    for kind in ClauseKind:
-        if any(clause.condition is None for clause in [c for c in clauses if c.kind is kind][:-1]):
-            raise AnalysisError(
-                _OMITS_CONDITION[kind],
-                f"When there are more than one {kind.value} clauses in a MERGE statement, "
-                f"only the last {kind.value} clause can omit the condition.",
-            )
+    if (found := unconditional_before_last(clauses)) is not None:
+        number, clause = found
+        name = clause.kind.value
+        raise AnalysisError(
+            _OMITS_CONDITION[clause.kind],
+            f"{place_of(number, clause.kind)}: When there are more than one {name} clauses in a MERGE statement, "
+            f"only the last {name} clause can omit the condition.",
+        )
 
 
 def _check_actions(clause: Clause) -> None:

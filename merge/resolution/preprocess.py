@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import NullType
 
-from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, fault_in
 from mergecheck.merge.expressions.conditions import check_boolean, check_condition, check_value
 from mergecheck.merge.expressions.functions import array_operands, subqueries
 from mergecheck.merge.expressions.known_types import known_type
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.resolution.references import BoundAssignment, BoundClause, BoundMerge
     from mergecheck.merge.types.assign import Assigned
 
+_ON = "ON"
 _ALIGNED = (ClauseKind.MATCHED, ClauseKind.NOT_MATCHED_BY_SOURCE, ClauseKind.NOT_MATCHED)
 """The order in which Delta checks and aligns the clauses (R-113)."""
 _CORRELATED = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY"
@@ -48,19 +49,22 @@ def preprocess_table_merge(
         AnalysisError: the first of these checks that fails (R-130 to R-134, R-210 to R-225, R-243, R-251).
         UnsupportedStatementError: see ``generated_value``.
     """
-    check_condition(merge.condition, operation=SEARCH_CONDITION)
+    with fault_in(_ON):
+        check_condition(merge.condition, operation=SEARCH_CONDITION)
     for clause in merge.clauses:
         if clause.condition is not None:
-            check_condition(clause.condition, operation=f"{clause.action.name} condition")
+            with fault_in(clause.place):
+                check_condition(clause.condition, operation=f"{clause.action.name} condition")
     in_order = sorted(merge.clauses, key=lambda clause: _ALIGNED.index(clause.kind))
-    faults = [fault for clause in in_order for one in clause.assignments if (fault := _fault(one)) is not None]
+    faults = [fault for clause in in_order for one in clause.assignments if (fault := _fault(one, clause)) is not None]
     sound = [_without_faults(clause) for clause in in_order] if faults else in_order
     try:
         known = _types(replace(merge, clauses=tuple(sound)), implicit, types, target_schema, source_schema)
     except AnalysisError as error:
         if error.error_class == _CORRELATED:  # another fault of a value that Spark reports later
             for clause in in_order:
-                check_assignments(clause, merge.final_schema, implicit, conf)
+                with fault_in(clause.place):
+                    check_assignments(clause, merge.final_schema, implicit, conf)
         raise
     alignment = Alignment(
         target_schema=target_schema,
@@ -70,13 +74,17 @@ def preprocess_table_merge(
         conf=conf,
         types=known,
     )
-    aligned, uncertain = [], []
+    aligned: list[tuple[BoundClause, tuple[Assigned, ...]]] = []
+    uncertain: dict[str, str] = {}
     for clause, allowed in zip(in_order, sound, strict=True):
-        check_assignments(clause, merge.final_schema, implicit, conf)
-        values = alignment.values(allowed)
-        uncertain += [value.sql for value in values if not value.certain]
+        with fault_in(clause.place):
+            check_assignments(clause, merge.final_schema, implicit, conf)
+            values = alignment.values(allowed)
+        for name, value in zip(merge.final_schema.names, values, strict=False):  # a DELETE has none
+            if not value.certain:
+                uncertain.setdefault(value.sql, f"{clause.place}, column {name}")
         aligned.append((clause, values))
-    types.of(tuple(dict.fromkeys(uncertain)))  # raises if a cast does not exist (R-251)
+    _asked(types, uncertain)  # raises if a cast does not exist (R-251)
     if faults:
         raise faults[0]
     resolved = [_clause(clause, values, known, alignment.generated_ids(clause)) for clause, values in aligned]
@@ -98,17 +106,18 @@ def preprocess_table_merge(
 
 
 def _without_faults(clause: BoundClause) -> BoundClause:
-    return replace(clause, assignments=tuple(a for a in clause.assignments if _fault(a) is None))
+    return replace(clause, assignments=tuple(a for a in clause.assignments if _fault(a, clause) is None))
 
 
-def _fault(assignment: BoundAssignment) -> AnalysisError | None:
+def _fault(assignment: BoundAssignment, clause: BoundClause) -> AnalysisError | None:
     """Return the fault of a value itself, which Spark reports only when all clauses are aligned (R-113).
 
     Raises:
         AnalysisError: for a generator, which is met at once.
     """
     try:
-        check_value(assignment.value)
+        with fault_in(_place(assignment, clause)):
+            check_value(assignment.value)
     except AnalysisError as error:
         if error.error_class.startswith("UNSUPPORTED_GENERATOR"):
             raise
@@ -121,18 +130,39 @@ def _types(
 ) -> dict[str, DataType]:
     """Ask once for all types that do not follow from the schemas."""
     values = [*_values(merge), *implicit.expressions]
-    conditions = [merge.condition, *(c.condition for c in merge.clauses if c.condition is not None)]
+    conditions = {merge.condition: _ON} | {c.condition: c.place for c in merge.clauses if c.condition is not None}
+    places = {one.value: _place(one, clause) for clause in merge.clauses for one in clause.assignments}
     kinds = {one.sql: known_type(one, target, source) for one in [*conditions, *values]}
     known = {sql: kind for sql, kind in kinds.items() if kind is not None}
-    asked = [condition.sql for condition in conditions if condition.sql not in known]
+    asked = {condition.sql: place for condition, place in conditions.items() if condition.sql not in known}
     for value in values:
         if value.sql not in known:
-            asked += [value.sql, *array_operands(value.sql)]
-    unique = tuple(dict.fromkeys(asked))
+            for sql in (value.sql, *array_operands(value.sql)):
+                asked.setdefault(sql, places.get(value, "the table's own expressions"))
     try:
-        return known | dict(zip(unique, types.of(unique), strict=True))
+        return known | _asked(types, asked)
     except AnalysisError as error:
         raise _correlated(error, values) or error from error
+
+
+def _place(assignment: BoundAssignment, clause: BoundClause) -> str:
+    return f"{clause.place}, column {'.'.join(assignment.path.parts)}"
+
+
+def _asked(types: ExpressionTypes, places: Mapping[str, str]) -> dict[str, DataType]:
+    """Ask for the types of expressions, each with its place in the statement for the message of an error.
+
+    Raises:
+        AnalysisError: one of them is wrong.
+    """
+    unique = tuple(places)
+    try:
+        return dict(zip(unique, types.of(unique), strict=True))
+    except AnalysisError:
+        for sql, place in places.items():  # one by one, to find the wrong one
+            with fault_in(place):
+                types.of((sql,))
+        raise
 
 
 def _clause(
@@ -146,6 +176,7 @@ def _clause(
         values=tuple(value.sql for value in values),
         source_columns=frozenset[int]().union(*(a.value.source_columns for a in clause.assignments)),
         generated_ids=generated_ids,
+        place=clause.place,
     )
 
 
@@ -161,8 +192,10 @@ def _not_boolean(
     try:
         for clause in in_order:
             if clause.condition is not None:
-                check_boolean(clause.condition, known[clause.condition.sql], is_search=False)
-        check_boolean(merge.condition, known[merge.condition.sql], is_search=True)
+                with fault_in(clause.place):
+                    check_boolean(clause.condition, known[clause.condition.sql], is_search=False)
+        with fault_in(_ON):
+            check_boolean(merge.condition, known[merge.condition.sql], is_search=True)
     except AnalysisError as error:
         return error
     return None

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 from sqlglot import exp
 
 from mergecheck.merge.conf import AutomaticWidening
+from mergecheck.merge.errors import fault_in
 from mergecheck.merge.expressions.binding import bind
 from mergecheck.merge.expressions.conditions import check_subquery_tables
 from mergecheck.merge.expressions.resolved import ResolvedExpression, source_column
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.expressions.clock import StatementClock
     from mergecheck.merge.expressions.expression_types import ExpressionTypes
     from mergecheck.merge.resolution.delta_merge_into import DeltaMergeInto
+    from mergecheck.merge.syntax.statement import Assignment
 
 SEARCH_CONDITION = "search condition"
 _VISIBLE = {ClauseKind.NOT_MATCHED: Side.SOURCE, ClauseKind.NOT_MATCHED_BY_SOURCE: Side.TARGET}
@@ -48,10 +50,15 @@ class BoundAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundClause:
-    """A clause whose names are resolved and whose star is expanded; values are not yet cast."""
+    """A clause whose names are resolved and whose star is expanded; values are not yet cast.
+
+    Attributes:
+        place: how messages name it.
+    """
 
     kind: ClauseKind
     action: ActionType
+    place: str
     assignments: tuple[BoundAssignment, ...]
     condition: ResolvedExpression | None
 
@@ -84,20 +91,22 @@ def resolve_references_and_schema(
             ``merge_schemas`` refuses.
     """
     scope = Scope(relations=(merge.target, merge.source), case_sensitive=case_sensitive)
-    on = _condition(merge.condition, scope, where=SEARCH_CONDITION, clock=clock, types=types)
-    clauses = tuple(
-        resolve_clause(
-            clause,
-            scope,
-            evolution=merge.with_schema_evolution,
-            by_field=by_field,
-            clock=clock,
-            types=types,
-        )
-        for clause in merge.clauses
-    )
+    with fault_in("ON"):
+        on = _condition(merge.condition, scope, where=SEARCH_CONDITION, clock=clock, types=types)
+    clauses = []
+    for clause in merge.clauses:
+        with fault_in(clause.place):
+            bound = resolve_clause(
+                clause,
+                scope,
+                evolution=merge.with_schema_evolution,
+                by_field=by_field,
+                clock=clock,
+                types=types,
+            )
+        clauses.append(bound)
     final = _final_schema(merge, clauses, case_sensitive=case_sensitive, widening=widening)
-    return BoundMerge(condition=on, clauses=clauses, final_schema=final)
+    return BoundMerge(condition=on, clauses=tuple(clauses), final_schema=final)
 
 
 def resolve_clause(
@@ -130,17 +139,25 @@ def resolve_clause(
         adds = evolution and clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE
         source = scope.only(Side.SOURCE) if adds else None
         assignments = tuple(
-            BoundAssignment(
-                path=find_target(assignment.target, target, where=where, source=source),
-                value=bind(assignment.value, visible, where=where, clock=clock),
-            )
+            _assigned(assignment, target, source, visible, where=where, clock=clock)
             for assignment in clause.assignments
         )
     condition = None
     if clause.condition is not None:
         where = f"{clause.action.name} condition"
         condition = _condition(clause.condition, visible, where=where, clock=clock, types=types)
-    return BoundClause(kind=clause.kind, action=clause.action, assignments=assignments, condition=condition)
+    return BoundClause(
+        kind=clause.kind, action=clause.action, place=clause.place, assignments=assignments, condition=condition
+    )
+
+
+def _assigned(
+    assignment: Assignment, target: Scope, source: Scope | None, visible: Scope, *, where: str, clock: StatementClock
+) -> BoundAssignment:
+    path = find_target(assignment.target, target, where=where, source=source)
+    with fault_in(f"column {'.'.join(path.parts)}"):
+        value = bind(assignment.value, visible, where=where, clock=clock)
+    return BoundAssignment(path=path, value=value)
 
 
 def _condition(

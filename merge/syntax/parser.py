@@ -7,15 +7,20 @@ expressions are cut out of the text. What is in a query is left to Spark.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, fault_in
 from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.expression_reader import ExpressionReader
-from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from mergecheck.merge.syntax.statement import (
+    ActionType,
+    Assignment,
+    Clause,
+    ClauseKind,
+    MergeStatement,
+    place_of,
+    unconditional_before_last,
+)
 
 # The words that Spark takes as names of columns and tables, but not as aliases of tables.
 _NO_ALIASES: Final = (
@@ -56,20 +61,15 @@ def parse_merge(sql: str, *, interleaved: bool = False) -> MergeStatement:
     statement = _Reader(sql, interleaved=interleaved).statement()
     if not statement.clauses:
         raise AnalysisError("MERGE_WITHOUT_WHEN", "There must be at least one WHEN clause in a MERGE statement.")
-    for kind in _ORDER:
-        _require_conditions(statement.of_kind(kind), kind)
-    return statement
-
-
-def _require_conditions(clauses: Sequence[Clause], kind: ClauseKind) -> None:
-    """Let only the last clause of a kind omit its condition (R-107)."""
-    if any(clause.condition is None for clause in clauses[:-1]):
-        error_class, name = _OMITS_CONDITION[kind]
+    if (found := unconditional_before_last(statement.clauses)) is not None:
+        number, clause = found
+        error_class, name = _OMITS_CONDITION[clause.kind]
         raise AnalysisError(
             error_class,
-            f"When there are more than one {name} clauses in a MERGE statement, "
+            f"{place_of(number, clause.kind)}: When there are more than one {name} clauses in a MERGE statement, "
             f"only the last {name} clause can omit the condition.",
         )
+    return statement
 
 
 def _with_queries(queries: str, source: str, alias: str | None) -> tuple[str, str | None]:
@@ -135,7 +135,7 @@ class _Reader(ExpressionReader):
         clauses: list[Clause] = []
         while not self.done:
             first = self.at
-            clause = self._clause()
+            clause = self._clause(len(clauses) + 1)
             if not self._interleaved and clauses and _ORDER.index(clause.kind) < _ORDER.index(clauses[-1].kind):
                 self.at = first
                 raise self.wrong(
@@ -145,7 +145,7 @@ class _Reader(ExpressionReader):
             clauses.append(clause)
         return tuple(clauses)
 
-    def _clause(self) -> Clause:
+    def _clause(self, number: int) -> Clause:
         self.expect("WHEN")
         kind = self._kind()
         condition = self._expression_text() if self.accept("AND") else None
@@ -155,7 +155,8 @@ class _Reader(ExpressionReader):
             return Clause(kind=kind, action=action, condition=condition)
         if self._star(kind, action):
             return Clause(kind=kind, action=action, condition=condition, star=True)
-        assignments = self._set_list() if action is ActionType.UPDATE else self._insert_lists()
+        with fault_in(place_of(number, kind)):
+            assignments = self._set_list() if action is ActionType.UPDATE else self._insert_lists()
         return Clause(kind=kind, action=action, condition=condition, assignments=assignments)
 
     def _kind(self) -> ClauseKind:

@@ -5,12 +5,12 @@ Expressions are Spark SQL text exactly as the user wrote them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 class ClauseKind(Enum):
@@ -49,6 +49,7 @@ class Clause:
     Attributes:
         condition: Spark SQL text, None if the clause has no condition (``AND TRUE`` is one, R-006).
         star: ``UPDATE SET *`` or ``INSERT *``; then ``assignments`` is empty.
+        number: its place in the statement, from 1; 0 as long as it is in none.
     """
 
     kind: ClauseKind
@@ -56,6 +57,28 @@ class Clause:
     condition: str | None = None
     star: bool = False
     assignments: tuple[Assignment, ...] = ()
+    number: int = field(default=0, compare=False)
+
+    @property
+    def place(self) -> str:
+        """How messages name it."""
+        return place_of(self.number, self.kind)
+
+
+def place_of(number: int, kind: ClauseKind) -> str:
+    """Write how messages name a clause, by its place in the statement, from 1."""
+    return f"clause {number} WHEN {kind.value}"
+
+
+def unconditional_before_last(clauses: Sequence[Clause]) -> tuple[int, Clause] | None:
+    """Find a clause that omits its condition and is not the last of its kind (R-107), with its number from 1."""
+    last = {clause.kind: number for number, clause in enumerate(clauses, start=1)}
+    found = [
+        (number, clause)
+        for number, clause in enumerate(clauses, start=1)
+        if clause.condition is None and number < last[clause.kind]
+    ]
+    return min(found, key=lambda one: tuple(ClauseKind).index(one[1].kind)) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

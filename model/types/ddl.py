@@ -9,6 +9,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.types.column_expressions import rewritten_part
 from mergecheck.model.types.data_types import (
     BIGINT,
     INTEGER_BITS,
@@ -92,6 +93,8 @@ class _Reader:
                 invariant = self._in_brackets("INVARIANT")
             elif not self._comment():
                 nullable = self._nullable()
+        self._check_expression(name, "DEFAULT", default)
+        self._check_expression(name, "generation expression", generated)
         if sum(value is not None for value in (default, generated, identity)) > 1:
             raise CaseFormatError(f"schema {self._ddl!r}: column {name!r} has a DEFAULT and is GENERATED; give one")
         if identity is not None and data_type != BIGINT:
@@ -137,6 +140,16 @@ class _Reader:
         if self._words("IDENTITY"):
             return self._identity(by_default=False)
         return self._in_brackets("GENERATED ALWAYS AS")
+
+    def _check_expression(self, column: str, what: str, text: str | None) -> None:
+        """Refuse an expression that no CREATE TABLE accepts."""
+        part = None if text is None else rewritten_part(_DIALECT.tokenize(text))
+        if part is not None:
+            raise CaseFormatError(
+                f"schema {self._ddl!r}: the {what} of column {column!r} has {part}, so that no statement creates the "
+                "table; allowed are expressions without subqueries, generators, aggregates, window and grouping "
+                "functions and windows of time. Compute the value in the source query"
+            )
 
     def _in_brackets(self, after: str) -> str:
         self.expect(TokenType.L_PAREN, f"'(' after {after}")

@@ -6,7 +6,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError, fault_in
 from mergecheck.model.types.data_types import VOID
 from mergecheck.model.types.widening import WideningMode
 from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
@@ -68,7 +68,8 @@ class ClauseNames:
             source = self.one_side(self.source, clause) if evolves else None
             path, written = assigned_path(assignment.path, self.one_side(self.target, clause), source)
             lefts.append(Left(path=path, written=written, value=assignment.value))
-            self.check_names(assignment.value, values)
+            with fault_in(f"column {'.'.join(path)}"):
+                self.check_names(assignment.value, values)
         if clause.condition is not None:
             self.check_names(clause.condition, self.scope(clause.kind, f"{verb} condition"))
         return tuple(lefts)

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.model.types.data_types import StructType
-from mergecheck.model.types.typed import TableSide, identifier
+from mergecheck.model.types.data_types import VOID, StructType
+from mergecheck.model.types.typed import TableSide, Typed, identifier
+from mergecheck.reference.analysis.validation import is_conditional, refused_in_plan, unevaluable_parts
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import read_sql
-from mergecheck.reference.syntax.merge_text import plain_expression
+from mergecheck.reference.syntax.merge_text import has_identifier_clause, plain_expression
+from mergecheck.reference.syntax.statement import is_name, name_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mergecheck.model.types.data_types import Field, Schema, TextLimit
-    from mergecheck.model.types.typed import Typed
     from mergecheck.reference.asked.asker import Asked
 
 NOT_NULL_VIOLATED = "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
 CHECK_VIOLATED = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
 TOO_LONG = "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"
+_INTERNAL, _SYNTAX = "INTERNAL_ERROR", "PARSE_SYNTAX_ERROR"
+_OF_FUNCTIONS = frozenset({"UNRESOLVED_ROUTINE"})
 _PROPERTY = "delta.constraints."
+
+
+class Fault(Enum):
+    """When an expression that Spark cannot evaluate makes a merge fail (R-747)."""
+
+    IN_PLAN = "as soon as a write is planned"
+    ON_ROWS = "on the first row that is checked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +50,7 @@ class RowCheck:
         what: the column or the constraint, for people.
         sql: a DuckDB condition over ``c0``, ``c1``, ...: TRUE for a good row, never NULL.
         partial: whether evaluating it can fail on some row.
+        fault: when it makes every merge fail, whatever the rows are (R-747).
         asked: its parts that the other evaluator computes.
         is_generated: whether it is about the value of a generated column.
     """
@@ -47,6 +59,7 @@ class RowCheck:
     what: str
     sql: str
     partial: bool = False
+    fault: Fault | None = None
     asked: tuple[Asked, ...] = ()
     is_generated: bool = False
 
@@ -57,23 +70,20 @@ def check_texts(properties: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name[len(_PROPERTY) :], text) for name, text in named]
 
 
-def row_checks(
-    schema: Schema, properties: Mapping[str, str], asker: Asker | None = None, *, case_sensitive: bool = False
-) -> tuple[RowCheck, ...]:
+def row_checks(schema: Schema, properties: Mapping[str, str], asker: Asker | None = None) -> tuple[RowCheck, ...]:
     """List the conditions on rows of a table.
 
     Args:
         schema: the final schema; column *i* of a new row is ``c<i>``.
         properties: the table's properties, see ``check_texts``.
         asker: asks for an expression that has no translation.
-        case_sensitive: ``spark.sql.caseSensitive``.
 
     Raises:
         UnsupportedByReferenceError: for an expression without a translation and without an evaluator.
     """
     asker = asker or Asker()
     not_null = (check for i, column in enumerate(schema.columns) for check in _not_null(f"c{i}", column, column.name))
-    translator = _translator(schema, case_sensitive=case_sensitive)
+    translator = _translator(schema)
     check = (_check(name, text, translator, asker) for name, text in check_texts(properties))
     # R-746: of a NOT NULL column, only NULLs are looked for.
     conditions = ((c, c.invariant) for c in schema.columns if c.invariant is not None and c.nullable)
@@ -100,10 +110,38 @@ def _limit(sql: str, limit: TextLimit, name: str) -> RowCheck:
 
 def _check(name: str, text: str, translator: Translator, asker: Asker) -> RowCheck:
     """RowCheck a CHECK constraint; NULL violates it (R-742)."""
-    condition = _translated(parsed(text), text, translator, asker)
-    sql = f"(({condition.sql}) IS NOT DISTINCT FROM TRUE)"
     what = f"{name} ({text})"
+    node, refusal = _read(text)
+    if node is None or refusal is not None:
+        return _never(refusal or _INTERNAL, what, Fault.IN_PLAN)
+    if parts := unevaluable_parts(node):
+        if any(is_conditional(part) for part in parts):
+            raise UnsupportedByReferenceError("a constraint with a part that has no value, and that may be left out")
+        return _never(_INTERNAL, what, Fault.ON_ROWS)
+    try:
+        condition = asker.condition(node, text, translator)
+    except RejectedError as refused:
+        if refused.error_class in _OF_FUNCTIONS:
+            return _never(refused.error_class, what, Fault.IN_PLAN)
+        raise UnsupportedByReferenceError("a constraint that does not resolve") from None
+    sql = f"(({condition.sql}) IS NOT DISTINCT FROM TRUE)"
     return RowCheck(error_class=CHECK_VIOLATED, what=what, sql=sql, partial=condition.partial, asked=asker.take())
+
+
+def _read(text: str) -> tuple[exp.Expr | None, str | None]:
+    """Read a constraint; give also the class with which no write can be planned, if there is one (R-747)."""
+    try:
+        node = parsed(text)
+    except UnsupportedByReferenceError as unread:
+        cause = unread.__cause__
+        if isinstance(cause, RejectedError) and cause.error_class != _SYNTAX:
+            return None, cause.error_class
+        raise
+    return node, _INTERNAL if has_identifier_clause(text) else refused_in_plan(node)
+
+
+def _never(error_class: str, what: str, fault: Fault) -> RowCheck:
+    return RowCheck(error_class=error_class, what=what, sql="FALSE", fault=fault)
 
 
 def _generated(column: Field, translator: Translator, asker: Asker) -> RowCheck:
@@ -132,8 +170,8 @@ def parsed(text: str) -> exp.Expr:
     """
     try:
         return read_sql(plain_expression(text))
-    except (SqlglotError, RejectedError):
-        raise UnsupportedByReferenceError("a column expression or constraint that cannot be read") from None
+    except (SqlglotError, RejectedError) as error:
+        raise UnsupportedByReferenceError("a column expression or constraint that cannot be read") from error
 
 
 def _translated(node: exp.Expr, text: str, translator: Translator, asker: Asker) -> Typed:
@@ -143,7 +181,14 @@ def _translated(node: exp.Expr, text: str, translator: Translator, asker: Asker)
         raise UnsupportedByReferenceError("a constraint that does not resolve") from None
 
 
-def _translator(schema: Schema, *, case_sensitive: bool) -> Translator:
+def _translator(schema: Schema) -> Translator:
+    """Translate as Delta evaluates constraints: names mean columns in any case, and what means none is NULL (R-747)."""
     values = tuple(f"c{i}" for i in range(len(schema.columns)))
     row = Relation(side=TableSide.TARGET, qualifier="", schema=schema, values=values)
-    return Translator(Scope(relations=(row,), place="constraint", case_sensitive=case_sensitive))
+
+    def null(node: exp.Expr) -> Typed | None:
+        is_unknown = is_name(node) and not row.places(name_parts(node)[0], case_sensitive=False)
+        return Typed(sql="NULL", type=VOID) if is_unknown else None
+
+    scope = Scope(relations=(row,), place="constraint", case_sensitive=False)
+    return Translator(scope, in_order=True, special=null)

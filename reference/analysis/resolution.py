@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError, fault_in
 from mergecheck.model.types.data_types import BOOLEAN, STRING, VOID, Schema, type_at
 from mergecheck.model.types.typed import Typed, typed_null
 from mergecheck.reference.analysis.conjuncts import implied_conjuncts, is_equality, target_only_conjuncts
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.syntax.statement import Clause, Statement
 
 _TRUE = Typed(sql="TRUE", type=BOOLEAN)
+_ON = "ON"
 _ALIGNED = (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE, Kind.NOT_MATCHED)
 """The order in which Delta aligns the clauses (R-113); their names are resolved in the order of ``Kind``."""
 
@@ -69,15 +70,18 @@ class Resolver:
         """
         ordered = [clause for kind in Kind for clause in statement.of(kind)]
         on_scope = self.names.scope(Kind.MATCHED, "search condition")
-        self.names.check_names(statement.on, on_scope)
-        lefts = [self.names.resolve_clause(clause) for clause in ordered]
+        with fault_in(_ON):
+            self.names.check_names(statement.on, on_scope)
+        lefts = [self._lefts(clause) for clause in ordered]
         evolved = self.names.final_schema(ordered, lefts)
         final = _with_stand_ins(evolved)
-        check_condition(statement.on, "search condition of MERGE operation", self._tables)
+        with fault_in(_ON):
+            check_condition(statement.on, "search condition of MERGE operation", self._tables)
         for clause in ordered:
             if clause.condition is not None:
                 place = f"{clause.action.value.upper()} condition of MERGE operation"
-                check_condition(clause.condition, place, self._tables)
+                with fault_in(clause.place):
+                    check_condition(clause.condition, place, self._tables)
         old = self._old_row(final, preserve_null_structs=self.aligner.preserve_null_structs)
         values = RowValues(
             schema=final,
@@ -90,7 +94,10 @@ class Resolver:
         translator = Translator(on_scope, clock=self.clock, is_search_condition=True)
         late = LateFaults()
         on = late.kept(
-            lambda: self.asker.condition(statement.on, statement.on_text, translator), Late.NOT_BOOLEAN, instead=_TRUE
+            lambda: self.asker.condition(statement.on, statement.on_text, translator),
+            Late.NOT_BOOLEAN,
+            instead=_TRUE,
+            place=_ON,
         )
         asked = list(self.asker.take())
         written = [self._clause(clause, left, asked, late, final) for clause, left in zip(ordered, lefts, strict=True)]
@@ -113,6 +120,10 @@ class Resolver:
         )
         self.names.check_void(evolved)
         return resolved
+
+    def _lefts(self, clause: Clause) -> tuple[Left, ...]:
+        with fault_in(clause.place):
+            return self.names.resolve_clause(clause)
 
     @property
     def _tables(self) -> tuple[str, ...]:
@@ -154,6 +165,7 @@ class Resolver:
                 lambda: self.asker.condition(given, clause.condition_text or "", conditions),
                 Late.NOT_BOOLEAN,
                 instead=None,
+                place=clause.place,
             )
             asked = self.asker.take()
             asked_conditions += asked
@@ -169,6 +181,7 @@ class Resolver:
         return ResolvedClause(
             kind=clause.kind,
             action=clause.action,
+            place=clause.place,
             condition=condition,
             target_only=target_only,
             assigned=assigned,
@@ -207,21 +220,25 @@ class Resolver:
                     raise
                 return self.doubts.stand_in(left.path, final, unknown)
 
-        return late.kept(translated, Late.OPERATOR, instead=None)
+        place = f"{clause.place}, column {'.'.join(left.path)}"
+        return late.kept(translated, Late.OPERATOR, instead=None, place=place)
 
     def _aligned(
         self, clause: ResolvedClause, lefts: tuple[Left, ...], values: RowValues, late: LateFaults
     ) -> ResolvedClause:
         """Check the columns that a clause assigns, and give each column its value."""
         case_sensitive = self.names.case_sensitive
-        if clause.action is Action.UPDATE:
-            check_update(lefts, values.schema, case_sensitive=case_sensitive)
-        elif clause.action is Action.INSERT:
-            check_insert(lefts, self.names.target.schema, case_sensitive=case_sensitive)
-        assigned, asked = clause.assigned, clause.asked
-        new = late.kept(lambda: _values(clause.action, assigned, values), Late.CAST, instead=())
-        constants = late.kept(lambda: tuple(self._cast_constants(assigned, values.schema)), Late.CAST, instead=())
-        fields = late.kept(lambda: tuple(self._fields(assigned, values.schema)), Late.CAST, instead=())
+        with fault_in(clause.place):
+            if clause.action is Action.UPDATE:
+                check_update(lefts, values.schema, case_sensitive=case_sensitive)
+            elif clause.action is Action.INSERT:
+                check_insert(lefts, self.names.target.schema, case_sensitive=case_sensitive)
+        assigned, asked, place = clause.assigned, clause.asked, clause.place
+        new = late.kept(lambda: _values(clause.action, assigned, values), Late.CAST, instead=(), place=place)
+        constants = late.kept(
+            lambda: tuple(self._cast_constants(assigned, values.schema)), Late.CAST, instead=(), place=place
+        )
+        fields = late.kept(lambda: tuple(self._fields(assigned, values.schema)), Late.CAST, instead=(), place=place)
         return replace(
             clause,
             values=new,
@@ -240,13 +257,15 @@ class Resolver:
                 continue
             wanted = type_at(schema, one.path)
             if wanted is not None:
-                yield self.aligner.align(one.value, wanted)
+                with fault_in(f"column {'.'.join(one.path)}"):
+                    constant = self.aligner.align(one.value, wanted)
+                yield constant
 
     def _fields(self, assigned: Sequence[Assigned], schema: Schema) -> Iterator[tuple[int, Typed]]:
         """Cast the values of assigned fields, each by itself, and give the positions of their columns."""
         for one in assigned:
-            wanted = type_at(schema, one.path)
-            if len(one.path) > 1 and wanted is not None:
+            wanted = type_at(schema, one.path) if len(one.path) > 1 else None
+            if wanted is not None:
                 yield schema.names.index(one.path[0]), self.aligner.align(one.value, wanted)
 
     def _constants_of_conditions(self, clauses: Sequence[Clause]) -> Iterator[Typed]:

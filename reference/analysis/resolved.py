@@ -40,6 +40,7 @@ class ResolvedClause:
     """A clause ready to evaluate.
 
     Attributes:
+        place: how messages name it.
         condition: None if the clause has none.
         target_only: the condition's target-only conjuncts (R-421); empty if there are none.
         assigned: the statement's assignments, stars expanded; empty for DELETE.
@@ -54,6 +55,7 @@ class ResolvedClause:
 
     kind: Kind
     action: Action
+    place: str
     condition: Typed | None
     target_only: tuple[TargetConjunct, ...]
     assigned: tuple[Assigned, ...]

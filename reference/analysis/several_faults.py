@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
-from mergecheck.model.errors import RejectedError
+from mergecheck.model.errors import RejectedError, fault_in
 from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
@@ -47,19 +47,21 @@ class LateFaults:
     def __init__(self) -> None:
         self._met: dict[Late, RejectedError] = {}
 
-    def kept(self, step: Callable[[], _Found], late: Late, *, instead: _Instead) -> _Found | _Instead:
+    def kept(self, step: Callable[[], _Found], late: Late, *, instead: _Instead, place: str) -> _Found | _Instead:
         """Take a step, and keep its fault if it is of a late sort.
 
         Args:
             step: what may be refused.
             late: the sort of fault that is late in this step.
             instead: returned if there is such a fault.
+            place: the part of the statement, for the message.
 
         Raises:
             RejectedError: for any other fault.
         """
         try:
-            return step()
+            with fault_in(place):
+                return step()
         except RejectedError as error:
             if not error.error_class.startswith(late.value):
                 raise

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.model.errors import RejectedError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +40,12 @@ _AGGREGATES_BY_ORDER = frozenset(
 )
 
 _GROUPINGS = frozenset({"grouping", "grouping_id"})
+_SESSION_FUNCTIONS = frozenset(
+    """current_catalog current_database current_schema current_timezone current_user session_user
+    user""".split()  # noqa: SIM905 - as above
+)
+_CONDITIONAL = (exp.Case, exp.If, exp.In, exp.Lambda, exp.Nvl2, exp.Nullif)
+_LEFT_FIRST = (exp.And, exp.Or, exp.Coalesce)
 _TIME_WINDOWS = frozenset({"window", "session_window"})
 _WINDOW_TIME = "window_time"
 _MISSING = "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT"
@@ -72,6 +78,53 @@ def check_rewritten(node: exp.Expr, scope: Scope) -> None:
         raise RejectedError("_LEGACY_ERROR_TEMP_1039", f"several windows of time: {_text(node)}")
     if windows:
         raise RejectedError(_MISSING, f"a window of time: {_text(node)}")
+
+
+def refused_in_plan(node: exp.Expr) -> str | None:
+    """Give the error class with which Spark plans no write to a table that has such a constraint (R-747).
+
+    Returns:
+        None if a write can be planned.
+
+    Raises:
+        UnsupportedByReferenceError: for a subquery over a function of tables.
+    """
+    outside = list(_outside(node))
+    queries = [part for part in outside if isinstance(part, exp.Query)]
+    names = frozenset().union(*map(_names, outside))
+    if any(isinstance(part, exp.Star) and not _is_counted(part) for part in outside):
+        return "INVALID_USAGE_OF_STAR_OR_REGEX"
+    if any(isinstance(table.this, exp.Func) for query in queries for table in query.find_all(exp.Table)):
+        raise UnsupportedByReferenceError("a function of tables in a constraint")
+    if any(_tables(query) for query in queries):
+        return "TABLE_OR_VIEW_NOT_FOUND"
+    if names & _GENERATORS:
+        return "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT"
+    if any(isinstance(part, exp.Window) and part.args.get("alias") is not None for part in outside):
+        return "MISSING_WINDOW_SPECIFICATION"
+    if any(query.find(exp.Column) is not None for query in queries):  # nothing resolves the names in it
+        return "UNRESOLVED_COLUMN"
+    return "INTERNAL_ERROR" if queries or names & (_TIME_WINDOWS | {_WINDOW_TIME}) else None
+
+
+def unevaluable_parts(node: exp.Expr) -> list[exp.Expr]:
+    """List the parts of a constraint that have no value on any row: they need a plan around them (R-747)."""
+    return [
+        part
+        for part in _outside(node)
+        if isinstance(part, exp.Window)
+        or _is_aggregate(part)
+        or _names(part) & (_WINDOW_ONLY | _GROUPINGS | _SESSION_FUNCTIONS)
+    ]
+
+
+def is_conditional(part: exp.Expr) -> bool:
+    """Return whether something around a part of an expression may have a value without it."""
+    while (around := part.parent) is not None:
+        if isinstance(around, _CONDITIONAL) or (isinstance(around, _LEFT_FIRST) and part is not around.this):
+            return True
+        part = around
+    return False
 
 
 def _outside(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -173,7 +226,12 @@ def _names(node: exp.Expr) -> frozenset[str]:
 
 
 def _check_tables(query: exp.Expr, tables: tuple[str, ...]) -> None:
+    for name in _tables(query):
+        if name.lower() not in tables:
+            raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {name} cannot be found.")
+
+
+def _tables(query: exp.Expr) -> list[str]:
+    """List the tables that a query reads, without those that it defines itself."""
     named = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
-    for table in query.find_all(exp.Table):
-        if table.name.lower() not in named.union(tables):
-            raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {table.name} cannot be found.")
+    return [table.name for table in query.find_all(exp.Table) if table.name.lower() not in named]

@@ -44,9 +44,3 @@ def answers(
             columns[one.name] = pa.nulls(num_rows, arrow_type(one.type)) if pa.types.is_null(values.type) else values
             columns[one.error] = found.column(f"e{number}").cast(pa.string())
     return pa.table(columns)
-
-
-def failures(found: pa.Table, asked: Sequence[Asked]) -> frozenset[str]:
-    """Name the error classes in answers."""
-    classes = (found.column(one.error).to_pylist() for one in asked)
-    return frozenset(name for column in classes for name in column if name is not None)

@@ -55,16 +55,18 @@ from mergecheck.reference.evaluation.written_rows import (
     broken_constraints,
     change_rows,
     check_constants,
+    check_plan,
     check_skippable,
+    clauses_at_fault,
     num_partition_tuples,
     row_failures,
     stored_rows,
 )
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.trace import Effects, Matches
+from mergecheck.reference.trace import Candidate, Effects, Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -169,12 +171,15 @@ class Evaluation:
         generates = columns_with_generated_ids(
             self.merge, dependents_of(target), case_sensitive=self.settings.case_sensitive
         )
-        checks = row_checks(final, target.properties, self.asker, case_sensitive=self.settings.case_sensitive)
-        effects = self.effects = self._effects(tables, checks)
-        touched = frozenset() if self.path_a else touched_files(self.merge, self.files, matches, effects)
+        checks = row_checks(final, target.properties, self.asker)
+        candidates = {kind: tables.candidates(kind) for kind in Kind}
+        matched = candidates[Kind.MATCHED]
+        touched = frozenset() if self.path_a else touched_files(self.merge, self.files, matches, matched)
         self.touched = touched
         marks_rows = self.settings.marks_rows
         path = choose_path(self.merge, path_a=self.path_a, is_touched=bool(touched), marks_rows=marks_rows)
+        check_plan(checks, path)
+        effects = self.effects = self._effects(tables, candidates, checks)
         copied = copied_rows(self.files, touched, effects) if path is MergePath.D else ()
         self._check_written(effects, copied, path, checks, tables)
         feed = change_rows(effects)
@@ -195,9 +200,10 @@ class Evaluation:
             generated_ids=generated_ids,
         )
 
-    def _effects(self, tables: Tables, checks: Sequence[RowCheck]) -> Effects:
-        """Apply the clauses, and compute the rows that are updated, deleted and inserted (R-301 to R-303)."""
-        candidates = {kind: tables.candidates(kind) for kind in Kind}
+    def _effects(
+        self, tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]], checks: Sequence[RowCheck]
+    ) -> Effects:
+        """Compute the rows that are updated, deleted and inserted by the clauses that apply (R-301 to R-303)."""
         for clause, index in self.merge.with_action(Action.UPDATE, Action.INSERT):
             tables.ask_values(clause, index)
         try:
@@ -212,7 +218,8 @@ class Evaluation:
         except duckdb.Error as error:
             rejection_of(error)  # a defect of the reference goes on as it is
             check_skippable(tables)
-            raise _any_of(row_failures(tables, candidates, checks)) from error
+            classes, place = row_failures(tables, candidates, checks)
+            raise _any_of(classes, "a new value cannot be computed, or does not fit its column", place=place) from error
         final = self.merge.final_schema
         self.refusals |= broken_before_stored(updated, final, checks, tables)
         self.refusals |= broken_before_stored(inserted, final, checks, tables)
@@ -259,7 +266,8 @@ class Evaluation:
         if path in (MergePath.D, MergePath.E) and self.target.change_data_feed:
             written += [effects.old[rid] for rid in (*effects.updated, *effects.deleted)]
         if broken := broken_constraints(written, self.merge.final_schema, checks, tables):
-            raise _any_of(broken | self.refusals)
+            place = clauses_at_fault(tables, checks)
+            raise _any_of(broken | self.refusals, "violated by a row that is written", place=place or "a constraint")
         adds = bool(effects.updated or effects.inserted or copied)
         if adds and self.settings.gives_row_ids and not self.settings.collects_statistics:  # R-727
             raise RejectedError("DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", "Cannot assign row IDs without row counts.")
@@ -346,7 +354,9 @@ class Evaluation:
         )
 
 
-def _any_of(error_classes: frozenset[str]) -> RejectedError:
+def _any_of(error_classes: frozenset[str], message: str, *, place: str) -> RejectedError:
     """Reject with any of several classes: no rule defines which row or value is met first."""
     first, *others = sorted(error_classes)
-    return RejectedError(first, "a new row breaks a constraint or cannot be computed", frozenset(others))
+    rejected = RejectedError(first, message, frozenset(others))
+    rejected.place = place
+    return rejected

@@ -15,23 +15,24 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Row
     from mergecheck.model.storage import TargetLayout
     from mergecheck.reference.analysis.resolved import Resolved
-    from mergecheck.reference.trace import Effects, Matches
+    from mergecheck.reference.trace import Candidate, Effects, Matches
 
 
-def touched_files(merge: Resolved, files: Sequence[int], matches: Matches, effects: Effects) -> frozenset[int]:
+def touched_files(
+    merge: Resolved, files: Sequence[int], matches: Matches, matched: Sequence[Candidate]
+) -> frozenset[int]:
     """Find the files that a merge off path A touches (R-410).
 
     Args:
         merge: the statement.
         files: the number of the file that holds a row of the target, by rid.
         matches: the pairs of rows.
-        effects: the merge's effects on rows.
+        matched: the pairs with the clauses that apply to them.
     """
     if merge.of(Kind.NOT_MATCHED_BY_SOURCE):
         return frozenset(files)
     if merge.of(Kind.NOT_MATCHED):
         return frozenset(files[rid] for _, rid in matches.pairs)
-    matched = effects.candidates[Kind.MATCHED]
     return frozenset(files[unit.rid] for unit in matched if unit.rid is not None and unit.applied is not None)
 
 

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from mergecheck.model.arrow import rows_to_table
-from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.layout import partition_indexes
-from mergecheck.model.outcome import Bound
+from mergecheck.model.outcome import Bound, MergePath
 from mergecheck.model.types.data_types import STRING
-from mergecheck.reference.evaluation.asked_values import answers, failures
+from mergecheck.reference.analysis.constraints import NOT_NULL_VIOLATED, TOO_LONG, Fault
+from mergecheck.reference.evaluation.asked_values import answers
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
     from mergecheck.model.case import Row, Target
@@ -30,33 +32,95 @@ if TYPE_CHECKING:
     from mergecheck.reference.evaluation.evaluated_tables import Tables
     from mergecheck.reference.trace import Candidate, Effects
 
+_KINDS = {NOT_NULL_VIOLATED: "NOT NULL of column", TOO_LONG: "length of column"}
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+
+
+def check_plan(checks: Sequence[RowCheck], path: MergePath) -> None:
+    """Refuse a merge that plans a write although a constraint keeps Spark from it (R-747); path C plans none.
+
+    Raises:
+        RejectedError: if there is such a constraint.
+    """
+    refusals = sorted({check.error_class for check in checks if check.fault is Fault.IN_PLAN})
+    if refusals and path is not MergePath.C:
+        what = ", ".join(check.what for check in checks if check.fault is Fault.IN_PLAN)
+        raise RejectedError(refusals[0], f"Spark cannot plan a check of {what}", frozenset(refusals[1:]))
 
 
 def broken_constraints(
     rows: Sequence[Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables
 ) -> frozenset[str]:
     """Name the error classes of the constraints that some row breaks (R-740), or that fail on some row."""
-    if not checks:
-        return frozenset()
-    connection = tables.connection
+    return frozenset(_broken(rows, schema, checks, tables))
+
+
+def _broken(
+    rows: Sequence[Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables
+) -> dict[str, tuple[str, ...]]:
+    """List what some row breaks, or fails on, by error class."""
+    if not checks or not rows:
+        return {}
     columns = [f"c{index}" for index in range(len(schema.columns))]
     written = rows_to_table(rows, schema).rename_columns(columns)
-    asked = [one for check in checks for one in check.asked]
-    if asked and rows:
+    if asked := [one for check in checks for one in check.asked]:
         assert tables.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - for mypy
         found = answers(asked, tables.evaluator, lambda _: written.columns, len(rows))
-        if failed := failures(found, asked):
-            return failed
         for name in found.column_names:
             written = written.append_column(name, found.column(name))
-    elif asked:
-        return frozenset()
+    try:
+        broken = _counts(written, checks, tables.connection)
+    except duckdb.Error as error:
+        rejection_of(error)  # a defect of the reference goes on as it is
+        return _broken_one_by_one(written, checks, tables.connection)
+    return _by_class(check for check, count in zip(checks, broken, strict=True) if count)
+
+
+def _counts(written: pa.Table, checks: Sequence[RowCheck], connection: DuckDBPyConnection) -> tuple[int, ...]:
     connection.register("written_rows", written)
     broken = ", ".join(f"count(*) FILTER (WHERE NOT ({check.sql}))" for check in checks)
     (counts,) = connection.execute(f"SELECT {broken} FROM written_rows").fetchall()
     connection.unregister("written_rows")
-    return frozenset(check.error_class for check, count in zip(checks, counts, strict=True) if count)
+    return tuple(counts)
+
+
+def _broken_one_by_one(
+    written: pa.Table, checks: Sequence[RowCheck], connection: DuckDBPyConnection
+) -> dict[str, tuple[str, ...]]:
+    """Hold each row against each constraint, since one of them fails on a row: no rule defines which is met first."""
+    found: dict[str, tuple[str, ...]] = {}
+    for check in checks:
+        for row in range(written.num_rows):
+            try:
+                (count,) = _counts(written.slice(row, 1), [check], connection)
+                classes = {check.error_class} if count else set()
+            except duckdb.Error as error:
+                classes = {rejection_of(error).error_class}
+            for error_class in classes:
+                found[error_class] = tuple(dict.fromkeys((*found.get(error_class, ()), check.what)))
+    return found
+
+
+def _by_class(checks: Iterable[RowCheck]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for check in checks:
+        found[check.error_class] = (*found.get(check.error_class, ()), check.what)
+    return found
+
+
+def clauses_at_fault(tables: Tables, checks: Sequence[RowCheck]) -> str:
+    """Name the clauses whose new rows break a constraint, and what they break, for a message; empty if none does."""
+    schema = tables.merge.final_schema
+    found = []
+    for clause, index in tables.merge.with_action(Action.UPDATE, Action.INSERT):
+        rows = list(stored_rows(tables.new_rows(clause, index), schema, tables.target).values())
+        broken = [
+            f"{_KINDS.get(error_class, 'constraint')} {what}"
+            for error_class, whats in _broken(rows, schema, checks, tables).items()
+            for what in whats
+        ]
+        found += [f"{clause.place}, {', '.join(broken)}"] if broken else []
+    return "; ".join(found)
 
 
 def check_constants(tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]]) -> None:
@@ -85,33 +149,47 @@ def check_skippable(tables: Tables) -> None:
 
 def row_failures(
     tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]], checks: Sequence[RowCheck]
-) -> frozenset[str]:
-    """Name the error classes of all new rows at fault; no rule defines which one an executor meets first."""
-    return frozenset(
-        failure
-        for clause, index in tables.merge.with_action(Action.UPDATE, Action.INSERT)
-        for candidate in candidates[clause.kind]
-        if candidate.applied == index
-        for failure in _failures_of(clause, index, candidate, tables, checks)
+) -> tuple[frozenset[str], str]:
+    """Name the error classes of all new rows at fault; no rule defines which one an executor meets first.
+
+    Returns:
+        The classes, and the clauses and columns whose values cannot be computed, for a message.
+    """
+    classes: set[str] = set()
+    places = []
+    columns = tables.merge.final_schema.columns
+    for clause, index in tables.merge.with_action(Action.UPDATE, Action.INSERT):
+        failed: dict[int, frozenset[str]] = {}
+        for candidate in candidates[clause.kind]:
+            if candidate.applied != index:
+                continue
+            try:
+                classes |= _broken_by(clause, index, candidate, tables, checks)
+            except duckdb.Error:
+                of_row = values_at_fault(clause, index, candidate, tables)
+                classes |= frozenset().union(*of_row.values())
+                failed = {i: of_row.get(i, frozenset()) | failed.get(i, frozenset()) for i in {**failed, **of_row}}
+        if failed:
+            places.append((clause.place, {columns[i].name: sorted(failed[i]) for i in sorted(failed)}))
+    return frozenset(classes), "; ".join(_place(*place, tells_classes=len(classes) > 1) for place in places)
+
+
+def _place(clause: str, columns: Mapping[str, Sequence[str]], *, tells_classes: bool) -> str:
+    names = (
+        f"column {name} ({', '.join(found)})" if tells_classes else f"column {name}" for name, found in columns.items()
     )
+    return f"{clause}, {', '.join(names)}"
 
 
-def _failures_of(
+def _broken_by(
     clause: ResolvedClause, index: int, candidate: Candidate, tables: Tables, checks: Sequence[RowCheck]
 ) -> frozenset[str]:
-    """Name the error classes of a new row: of the values that cannot be computed, else of the constraints it breaks.
-
-    Several values may be at fault, and no rule defines which one an executor meets first. DuckDB computes all columns
-    of a subquery, so each value is asked for by itself.
-    """
+    """Name the error classes of the constraints that a new row breaks."""
     schema = tables.merge.final_schema
-    try:
-        raw = tables.new_rows(clause, index, candidate)
-        rows = stored_rows(raw, schema, tables.target)
-        before = broken_before_stored(raw, schema, checks, tables)
-        return before | broken_constraints(list(rows.values()), schema, checks, tables)
-    except duckdb.Error:
-        return frozenset().union(*values_at_fault(clause, index, candidate, tables).values())
+    raw = tables.new_rows(clause, index, candidate)
+    rows = stored_rows(raw, schema, tables.target)
+    before = broken_before_stored(raw, schema, checks, tables)
+    return before | broken_constraints(list(rows.values()), schema, checks, tables)
 
 
 def values_at_fault(
@@ -119,7 +197,8 @@ def values_at_fault(
 ) -> dict[int, frozenset[str]]:
     """Give the error classes of each value of a new row that cannot be computed, by the position of its column.
 
-    A generated column that uses such a value is left out: it fails with that value's class.
+    DuckDB computes all columns of a subquery, so each value is asked for by itself. A generated column that uses a
+    value that fails is left out: it fails with that value's class.
     """
     columns = tables.merge.final_schema.columns
     failed: dict[int, frozenset[str]] = {}

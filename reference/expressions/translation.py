@@ -68,6 +68,8 @@ class Translator:
 
     Attributes:
         subqueries: evaluates scalar subqueries (R-134), None if there may be none.
+        in_order: AND and OR look at their right side only if the left one does not decide. Delta evaluates
+            constraints so; elsewhere an optimizer may change the order.
         special: translates what stands in a query only: aggregates and windows; None leaves a node to the translator.
         clock: the statement's one time (R-136), None if its value must not be known: a stored time would never
             equal an engine's.
@@ -78,6 +80,7 @@ class Translator:
     subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
     clock: dt.datetime | None = None
     is_search_condition: bool = False
+    in_order: bool = False
     special: Callable[[exp.Expr], Typed | None] | None = None
 
     def translate(self, node: exp.Expr) -> Typed:
@@ -223,7 +226,11 @@ class Translator:
     def _logical(self, node: exp.Expr) -> Typed:
         left, right = self.operand(node.this), self.operand(node.expression)
         word = "AND" if isinstance(node, exp.And) else "OR"
-        return combine(f"({left.sql} {word} {right.sql})", BOOLEAN, left, right)
+        sql = f"({left.sql} {word} {right.sql})"
+        if self.in_order and right.partial:
+            decided = "FALSE" if word == "AND" else "TRUE"
+            sql = f"(CASE WHEN ({left.sql}) IS NOT DISTINCT FROM {decided} THEN {decided} ELSE {sql} END)"
+        return combine(sql, BOOLEAN, left, right)
 
     def _is(self, node: exp.Expr) -> Typed:
         if isinstance(node.expression, exp.Null):

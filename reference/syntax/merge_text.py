@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
@@ -185,6 +186,11 @@ def plain_expression(sql: str) -> str:
     """
     with shallow():
         return write(_read(sql, "expression"))
+
+
+def has_identifier_clause(sql: str) -> bool:
+    """Return whether an expression names something by ``IDENTIFIER('name')``."""
+    return any(word.key == "IDENTIFIER" and after.key == "(" for word, after in pairwise(read_tokens(sql)))
 
 
 @contextmanager

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError, fault_in
 from mergecheck.reference.syntax.dialect import read_expression, read_sql
 from mergecheck.reference.syntax.merge_text import query_of, read_piece, shallow, travels_of
 from mergecheck.reference.syntax.spark_text import write
@@ -195,6 +196,7 @@ class Clause:
         condition_text: the condition as it is written.
         star: ``UPDATE SET *`` or ``INSERT *``.
         spare_columns, spare_values: of an INSERT with more of one than of the other, which Spark refuses (R-108).
+        number: its place in the statement, from 1.
     """
 
     kind: Kind
@@ -205,6 +207,12 @@ class Clause:
     star: bool = False
     spare_columns: tuple[tuple[str, ...], ...] = ()
     spare_values: tuple[exp.Expr, ...] = ()
+    number: int = 1
+
+    @property
+    def place(self) -> str:
+        """How messages name it."""
+        return _place(self.kind, self.number)
 
     @property
     def is_balanced(self) -> bool:
@@ -220,6 +228,10 @@ class Clause:
     def values(self) -> tuple[exp.Expr, ...]:
         """All values."""
         return (*(assignment.value for assignment in self.assignments), *self.spare_values)
+
+
+def _place(kind: Kind, number: int) -> str:
+    return f"clause {number} WHEN {kind.value.upper()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -274,10 +286,11 @@ def parse_statement(sql: str) -> Statement:
     statement = _statement(merge)
     for clause in statement.clauses:
         if not clause.is_balanced:
-            raise RejectedError(
-                "MERGE_INSERT_VALUE_COUNT_MISMATCH",
-                f"{len(clause.columns)} columns but {len(clause.values)} values in INSERT",
-            )
+            with fault_in(clause.place):
+                raise RejectedError(
+                    "MERGE_INSERT_VALUE_COUNT_MISMATCH",
+                    f"{len(clause.columns)} columns but {len(clause.values)} values in INSERT",
+                )
     _check_shape(statement.clauses)
     return statement
 
@@ -303,7 +316,7 @@ def _statement(merge: WrittenMerge) -> Statement:
             source_alias=_alias(merge.source_alias) or (_table(merge.source)[-1] if _names_a_cte(merge) else None),
             source_query=None if query is None else _tree(query, read_sql),
             on=trees[merge.on],
-            clauses=tuple(_clause(clause, trees) for clause in merge.clauses),
+            clauses=tuple(_clause(clause, trees, number) for number, clause in enumerate(merge.clauses, start=1)),
             schema_evolution=merge.evolution is not None,
             on_text=merge.on.timeless,
             source_text=_source_text(merge),
@@ -311,16 +324,22 @@ def _statement(merge: WrittenMerge) -> Statement:
         )
 
 
-def _expressions(merge: WrittenMerge) -> Iterator[Piece]:
-    yield merge.on
-    for clause in merge.clauses:
-        yield from () if clause.condition is None else (clause.condition,)
-        yield from clause.values
+def _expressions(merge: WrittenMerge) -> Iterator[tuple[str, Piece]]:
+    """List all expressions with their places in the statement."""
+    yield "ON", merge.on
+    for number, clause in enumerate(merge.clauses, start=1):
+        place = _place(clause.kind, number)
+        yield from () if clause.condition is None else ((place, clause.condition),)
+        columns = [f"{place}, column {'.'.join(names_of(column))}" for column in clause.columns]
+        yield from zip_longest(columns[: len(clause.values)], clause.values, fillvalue=place)  # values may be too many
 
 
-def _trees(pieces: Iterable[Piece]) -> Mapping[Piece, exp.Expr]:
+def _trees(pieces: Iterable[tuple[str, Piece]]) -> Mapping[Piece, exp.Expr]:
     """Read expressions; all are written first, since what Spark refuses goes before what sqlglot cannot read."""
-    texts = {piece: write(piece.tree) for piece in pieces}
+    texts = {}
+    for place, piece in pieces:
+        with fault_in(place):
+            texts[piece] = write(piece.tree)
     return {piece: _tree(text, read_expression) for piece, text in texts.items()}
 
 
@@ -369,7 +388,7 @@ def _source_text(merge: WrittenMerge) -> str | None:
     return f"{merge.ctes.timeless} {f'SELECT * FROM {merge.source.timeless}' if query is None else query.timeless}"
 
 
-def _clause(written: WrittenClause, trees: Mapping[Piece, exp.Expr]) -> Clause:
+def _clause(written: WrittenClause, trees: Mapping[Piece, exp.Expr], number: int) -> Clause:
     columns, num_pairs = tuple(map(names_of, written.columns)), min(len(written.columns), len(written.values))
     return Clause(
         kind=written.kind,
@@ -383,6 +402,7 @@ def _clause(written: WrittenClause, trees: Mapping[Piece, exp.Expr]) -> Clause:
         star=written.star,
         spare_columns=columns[num_pairs:],
         spare_values=tuple(trees[value] for value in written.values[num_pairs:]),
+        number=number,
     )
 
 
@@ -416,7 +436,8 @@ def _check_shape(clauses: tuple[Clause, ...]) -> None:
     """
     for kind in Kind:
         of_kind = [clause for clause in clauses if clause.kind is kind]
-        if any(clause.condition is None for clause in of_kind[:-1]):
-            raise RejectedError(
-                _NON_LAST[kind], f"only the last WHEN {kind.value.upper()} clause can omit the condition"
-            )
+        for clause in of_kind[:-1]:
+            if clause.condition is None:
+                with fault_in(clause.place):
+                    text = f"only the last WHEN {kind.value.upper()} clause can omit the condition"
+                    raise RejectedError(_NON_LAST[kind], text)

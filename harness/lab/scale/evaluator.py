@@ -176,7 +176,9 @@ def _check_written(tables: MergeTables, settings: Settings, *, rewrites: bool) -
         RejectedError: if a row breaks one, or if the merge rewrites files of a table that takes appends only.
     """
     target = tables.target
-    checks = row_checks(tables.merge.final_schema, target.properties, case_sensitive=settings.case_sensitive)
+    checks = row_checks(tables.merge.final_schema, target.properties)
+    if any(check.fault is not None for check in checks):
+        raise UnsupportedByReferenceError("a constraint that Spark cannot evaluate, over relations")
     if checks:
         written = _written(tables, rewrites=rewrites)
         if rewrites and target.change_data_feed:

@@ -178,6 +178,7 @@ RULES = (
     Rule(number="R-744", reached=lambda e: _succeeds(e) and bool(e.case.target.partition_by) and "" in _cells(e)),
     Rule(number="R-745", out_of_reach="such a table cannot be made"),
     Rule(number="R-746", reached=lambda e: any(c.invariant is not None for c in e.case.target.schema.columns)),
+    Rule(number="R-747", reached=lambda e: _constrained(e) and e.rejected("INTERNAL_ERROR")),
     Rule(number="R-750", out_of_reach=_CONCURRENT),
     Rule(number="R-751", out_of_reach=_CONCURRENT),
     Rule(number="R-801", reached=_has_nan),

@@ -11,6 +11,8 @@ from sqlglot import exp
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.expressions.binding import bind
 from mergecheck.merge.expressions.clock import StatementClock
+from mergecheck.merge.expressions.conditions import may_be_left_out, refused_in_plan, unevaluable_parts
+from mergecheck.merge.expressions.functions import subqueries
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.syntax.dialect import quote_name, tokenize, without_final_comment
@@ -23,7 +25,7 @@ from mergecheck.merge.types.text_limits import length_condition
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 CONSTRAINT_PREFIX: Final = "delta.constraints."
@@ -37,6 +39,7 @@ class Check:
     """A condition that every row written must satisfy; NULL violates it (R-742).
 
     ``text`` is what messages show, ``sql`` is over positional names, of which ``columns`` gives the tables' names.
+    With a ``refusal`` no write can be planned (R-747).
     """
 
     name: str
@@ -44,26 +47,26 @@ class Check:
     sql: str
     columns: Mapping[str, str]
     error_class: str = VIOLATED
+    refusal: AnalysisError | None = None
 
 
-def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sensitive: bool) -> tuple[Check, ...]:
+def table_checks(properties: Mapping[str, str], schema: StructType) -> tuple[Check, ...]:
     """Collect a table's CHECK constraints, invariants, lengths, and what its generated columns ask for (R-222, R-740).
 
     Constraints are in the order of their names, so that a row that breaks several always gets the same message:
-    properties come in any order.
+    properties come in any order. Names mean columns in any case (R-747).
 
     Raises:
-        AnalysisError: an expression names a column that the table has not.
         UnsupportedStatementError: an expression is beyond the parser of this package.
     """
     relation = Relation(side=Side.TARGET, qualifier=(), schema=schema)
-    scope = Scope(relations=(relation,), case_sensitive=case_sensitive)
+    scope = Scope(relations=(relation,), case_sensitive=False)
     clock = StatementClock.start()
     checks = []
     for name, condition in sorted(properties.items()):
         if name.startswith(CONSTRAINT_PREFIX):
             text = _unwrapped(condition, of=f"the constraint {name.removeprefix(CONSTRAINT_PREFIX)}")
-            checks.append(_check(name.removeprefix(CONSTRAINT_PREFIX), text, text, scope, clock))
+            checks.append(_constraint(name.removeprefix(CONSTRAINT_PREFIX), text, scope, clock))
     for field in schema.fields:
         expression = (field.metadata or {}).get(GENERATION_EXPRESSION)
         if expression is not None:
@@ -73,7 +76,7 @@ def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sens
             )
     for condition in invariants(schema):
         text = _unwrapped(condition, of="an invariant")
-        checks.append(_check(f"EXPRESSION({text})", text, text, scope, clock))
+        checks.append(_constraint(f"EXPRESSION({text})", text, scope, clock))
     checks.extend(_limits(schema))
     return tuple(checks)
 
@@ -109,8 +112,37 @@ def with_violations(
     return output.toDF(ACTION, *positional, *output.columns[num_columns + 1 :]).selectExpr("*", violation)
 
 
+def check_plan(checks: Sequence[Check], spark: SparkSession) -> None:
+    """Refuse to plan a write to a table with a constraint that Spark's analysis cannot resolve by itself (R-747).
+
+    Raises:
+        AnalysisError: if there is one.
+    """
+    for check in checks:
+        if check.refusal is not None:
+            if check.refusal.error_class == "INTERNAL_ERROR":
+                for query in subqueries(check.text):
+                    spark.sql(f"SELECT EXISTS {query}")  # raises for a name that its own FROM does not explain
+            raise check.refusal
+
+
+def _constraint(name: str, text: str, scope: Scope, clock: StatementClock) -> Check:
+    tree = parse_expression(text)
+    if error_class := refused_in_plan(tree, text):
+        refusal = AnalysisError(error_class, f"Spark cannot evaluate the constraint {name} ({text}). Drop it.")
+        return Check(name=name, text=text, sql="false", columns={}, refusal=refusal)
+    if parts := unevaluable_parts(tree):
+        if any(map(may_be_left_out, parts)):
+            raise UnsupportedStatementError(
+                f"the constraint {name} with the expression {text}",
+                hint="A part of it has no value on any row. Drop the constraint.",
+            )
+        return Check(name=name, text=text, sql="false", columns={}, error_class="INTERNAL_ERROR")
+    return _check(name, text, text, scope, clock)
+
+
 def _check(name: str, text: str, condition: str, scope: Scope, clock: StatementClock) -> Check:
-    bound = bind(condition, scope, where=f"constraint {name}", clock=clock)
+    bound = bind(condition, scope, where=f"constraint {name}", clock=clock, unknown_is_null=True)
     names = scope.relations[0].schema.names
     columns = {target_column(index): names[index] for index in sorted(bound.target_columns)}
     return Check(name=name, text=text, sql=bound.sql, columns=columns)
@@ -118,7 +150,9 @@ def _check(name: str, text: str, condition: str, scope: Scope, clock: StatementC
 
 def _message(check: Check) -> str:
     """Write class and text of R-742 for a row: the constraint, and the values of its columns in alphabetical order."""
-    if check.error_class == TOO_LONG:
+    if check.error_class == "INTERNAL_ERROR":
+        said = f"Spark cannot evaluate the constraint {check.name} ({check.text}) on a row."
+    elif check.error_class == TOO_LONG:
         said = f"Value exceeds char/varchar type length limitation. Failed check: {check.text}, row with values:"
     else:
         said = f"CHECK constraint {check.name} ({check.text}) violated by row with values:"

@@ -19,7 +19,7 @@ from mergecheck.merge.table.storage.object_store import STORE_ERRORS
 from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.storage.workers import run_in_workers
 from mergecheck.merge.table.writing.arrow_schema import arrow_schema
-from mergecheck.merge.table.writing.checks import Check, with_violations
+from mergecheck.merge.table.writing.checks import Check, check_plan, with_violations
 from mergecheck.merge.table.writing.constraints import not_null_paths
 from mergecheck.merge.table.writing.generated_ids import IdPlan, IdSequence
 from mergecheck.merge.table.writing.row_records import (
@@ -155,9 +155,10 @@ class TableWriter:
             function: runs on the workers.
 
         Raises:
-            AnalysisError: the table has partition columns only (R-745).
+            AnalysisError: the table has partition columns only (R-745), or a constraint is no condition (R-747).
             ExecutionError: a NOT NULL column would hold a NULL (R-741), or a row violates a CHECK (R-742).
         """
+        check_plan(self.checks, output.sparkSession)
         task = self.task(change_data=change_data, num_tasks=1 if in_one_task else self.most_tasks)
         unwritten = (code for code, route in task.routes.items() if not (route.table or route.change_type))
         output = self._as_stored(

@@ -147,8 +147,9 @@ def check_insert(lefts: Sequence[Left], schema: Schema, *, case_sensitive: bool)
     # As written: on ordinary tables the check is case-sensitive, and the first of (n, N) wins.
     generated = any(column.generated is not None or column.identity is not None for column in schema.columns)
     names = [_folded(one.written, case_sensitive=case_sensitive or not generated) for one in lefts]
-    if len(set(names)) < len(names):
-        raise RejectedError("DELTA_DUPLICATE_COLUMNS_ON_INSERT", "Duplicate column names in INSERT clause")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        text = f"Duplicate column names in INSERT clause: {', '.join(twice)}."
+        raise RejectedError("DELTA_DUPLICATE_COLUMNS_ON_INSERT", text)
 
 
 def generated_ids(lefts: Sequence[Left], schema: Schema, *, case_sensitive: bool) -> frozenset[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.model.errors import fault_in
 from mergecheck.model.types.data_types import StructType
 from mergecheck.model.types.typed import Typed, identifier, typed_null
 from mergecheck.reference.analysis.values.column_values import default_value, example_id, generated_value
@@ -46,7 +47,9 @@ class RowValues:
                 values.append(Typed(sql=_of_nulls(column.type), type=column.type))
                 continue
             computed = column.generated is not None and not here
-            values.append(None if computed else Typed(sql=self._updated(old.sql, column.type, here), type=column.type))
+            with fault_in(f"column {column.name}"):
+                new = None if computed else Typed(sql=self._updated(old.sql, column.type, here), type=column.type)
+            values.append(new)
         return self._with_generated(values)
 
     def inserted(self, assigned: Sequence[Assigned]) -> tuple[Typed, ...]:
@@ -56,7 +59,9 @@ class RowValues:
         for column in self.schema.columns:
             given = by_column.get(self._folded(column.name))
             if given is not None:
-                values.append(self.aligner.align(given[0].value, column.type))
+                with fault_in(f"column {column.name}"):
+                    value = self.aligner.align(given[0].value, column.type)
+                values.append(value)
             elif column.generated is not None:
                 values.append(None)
             elif column.identity is not None:
@@ -106,7 +111,8 @@ class RowValues:
         fields = []
         for inner in data_type.fields:
             here = [(path[1:], one) for path, one in assigned if self._same(path[0], inner.name)]
-            part = self._updated(f"({sql}).{identifier(inner.name)}", inner.type, here)
+            with fault_in(f"field {inner.name}"):
+                part = self._updated(f"({sql}).{identifier(inner.name)}", inner.type, here)
             fields.append(f"{identifier(inner.name)} := {part}")
         return f"struct_pack({', '.join(fields)})"
 

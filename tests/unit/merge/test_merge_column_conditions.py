@@ -27,7 +27,7 @@ def test_invariants_of_columns_and_fields_are_found() -> None:
 def test_checks_have_the_classes_of_their_errors() -> None:
     """R-746, R-822: an invariant fails as a CHECK does, a text that is too long by a class of its own."""
     text = StructField("v", StringType(), metadata={DECLARED_TYPE: "varchar(3)"})
-    checks = table_checks({}, StructType([invariant("a", "a > 0"), text]), case_sensitive=False)
+    checks = table_checks({}, StructType([invariant("a", "a > 0"), text]))
     assert [(check.error_class, check.sql) for check in checks] == [
         (VIOLATED, "target_0 > 0"),
         (TOO_LONG, "(target_1 IS NULL OR length(target_1) <= 3)"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as t
 
-from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.errors import UnsupportedStatementError
 from mergecheck.merge.table.writing.checks import Check, table_checks
 
 
@@ -23,21 +23,21 @@ def schema(*names: str, generated: dict[str, str] | None = None) -> t.StructType
     )
 
 
-def only(text: str, *names: str, case_sensitive: bool = False) -> Check:
-    (check,) = table_checks({"delta.constraints.c": text}, schema(*names), case_sensitive=case_sensitive)
+def only(text: str, *names: str) -> Check:
+    (check,) = table_checks({"delta.constraints.c": text}, schema(*names))
     return check
 
 
 def test_a_table_without_constraints_has_no_checks() -> None:
     """Other properties mean nothing here."""
-    assert table_checks({"delta.appendOnly": "true"}, schema("id"), case_sensitive=False) == ()
+    assert table_checks({"delta.appendOnly": "true"}, schema("id")) == ()
 
 
 def test_constraints_are_in_the_order_of_their_names() -> None:
     """Whatever the order of the properties, so that the same one is told of a row that breaks both."""
     properties = {"delta.constraints.b": "id > 1", "delta.constraints.a": "id > 0"}
     for given in (properties, dict(reversed(properties.items()))):
-        checks = table_checks(given, schema("id"), case_sensitive=False)
+        checks = table_checks(given, schema("id"))
         assert [check.name for check in checks] == ["a", "b"]
 
 
@@ -63,10 +63,10 @@ def test_messages_name_the_constraint_and_its_columns() -> None:
     assert (check.name, check.text, dict(check.columns)) == ("c", "b + a > 0", {"target_0": "a", "target_1": "b"})
 
 
-def test_names_follow_the_case_rule_of_the_session() -> None:
-    """R-120: a constraint that names no column of the table is an error of its own."""
-    with pytest.raises(AnalysisError, match="Cannot resolve N in constraint c"):
-        only("N > 0", "n", case_sensitive=True)
+@pytest.mark.parametrize(("text", "sql"), [("N > 0", "target_0 > 0"), ("no > 0", "NULL > 0"), ("t.n > 0", "NULL > 0")])
+def test_names_mean_columns_in_any_case_and_others_are_null(text: str, sql: str) -> None:
+    """R-747: whatever the session's case rule is."""
+    assert only(text, "n").sql == sql
 
 
 def test_an_expression_beyond_our_parser_is_refused() -> None:
@@ -78,7 +78,7 @@ def test_an_expression_beyond_our_parser_is_refused() -> None:
 def test_generated_columns_are_checked_after_constraints() -> None:
     """R-222: null-safe equality with the expression, whatever the column is called."""
     columns = schema("key", "case g", generated={"case g": "(key * 10)"})
-    found = table_checks({"delta.constraints.c": "key > 0"}, columns, case_sensitive=False)
+    found = table_checks({"delta.constraints.c": "key > 0"}, columns)
     assert [(check.name, check.text) for check in found] == [
         ("c", "key > 0"),
         ("Generated Column", "case g <=> (key * 10)"),

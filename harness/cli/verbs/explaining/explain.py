@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,7 @@ from mergecheck.harness.search.session import open_engine, reference_for, rerun_
 from mergecheck.harness.variants.axes.variant import without_variant
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import ExitCode, Expressions, Verdict
-from mergecheck.model.outcome import Unsupported
+from mergecheck.model.outcome import Rejection, Unsupported
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ def _print(
     lines += _indented(settings_lines(case))
     lines += ["", *_indented(statement_lines(case.sql, width=width)), "", "why"]
     lines += _indented(why_lines(case, reference, width=width))
+    if isinstance(reference.answer, Rejection):
+        lines += _indented([f"  {line}" for line in wrap(printable(reference.answer.message), width - 4)])
     if with_pairs:
         lines += ["pairs", *_indented(pair_lines(case, reference.trace, width=width) or ["(none were evaluated)"])]
     if report is not None and report.mismatches:
