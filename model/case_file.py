@@ -253,6 +253,13 @@ def _source(document: object, where: str) -> Source:
     keys = require_object(document, _SOURCE_KEYS, ("schema", "rows"), where)
     schema = _schema(keys["schema"], f"{where}, schema")
     for column in schema.columns:
+        if column.limit is not None:
+            written = "CHAR" if column.limit.padded else "VARCHAR"
+            raise CaseFormatError(
+                f"{where}, schema: {column.name!r} is {written}({column.limit.length}); only target columns may have a "
+                "length. Write STRING, and give the texts as the source's reader sees them: those of CHAR have spaces "
+                "behind them."
+            )
         if (column.default, column.generated, column.of_delta_only) != (None, None, None):
             text = f"{where}, schema: {column.name!r} has a value or a condition of its own; only target columns may"
             raise CaseFormatError(text)

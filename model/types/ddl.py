@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _SYNONYMS = {"BYTE": "TINYINT", "SHORT": "SMALLINT", "INTEGER": "INT", "LONG": "BIGINT", "REAL": "FLOAT"}
 _DECIMAL_WORDS = frozenset({"DECIMAL", "DEC", "NUMERIC"})
+_WITH_LENGTH = frozenset({"CHAR", "VARCHAR"})
 _DEFAULT_DECIMAL = (10, 0)
 _DIALECT = Databricks()
 
@@ -265,6 +266,9 @@ class _Reader:
             return AtomicType(AtomicName(word))
         except ValueError:
             self._next -= 1
+            if word in _WITH_LENGTH:
+                text = f"{word} inside of another type; only a column of the target may have a length. Write STRING"
+                raise self._error(text) from None
             known = ", ".join(name.value for name in AtomicName)
             raise self._error(f"unknown type; allowed are {known}, DECIMAL(p,s), STRUCT, ARRAY, MAP") from None
 

@@ -73,6 +73,16 @@ def test_a_name_that_is_no_plain_word_is_refused(name: str) -> None:
     [
         ([], "must be an object of tables by their names"),
         ({"dim": {"schema": "k INT"}}, "key 'rows' is missing"),
+        (
+            {"dim": {"schema": "k INT, c CHAR(3)", "rows": []}},
+            r"tables, dim, schema: 'c' is CHAR\(3\); only target columns may have a length. Write STRING",
+        ),
+        ({"dim": {"schema": "k INT, c VARCHAR(9)", "rows": []}}, r"'c' is VARCHAR\(9\); only target columns may"),
+        (
+            {"dim": {"schema": "k INT, c STRUCT<x: VARCHAR(3)>", "rows": []}},
+            "VARCHAR inside of another type; only a column of the target may have a length. Write STRING",
+        ),
+        ({"dim": {"schema": "k INT, c ARRAY<CHAR(3)>", "rows": []}}, "CHAR inside of another type"),
         ({"dim": {"schema": "k INT DEFAULT 1", "rows": []}}, "only target columns may"),
         ({"dim": {"schema": "", "rows": []}}, "must have a column"),
         ({f"d{n}": DIM for n in range(MAX_TABLES + 1)}, "21 tables beside target and source"),
