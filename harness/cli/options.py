@@ -163,25 +163,37 @@ expressions_option = click.option(
 )
 
 
-def writable(_context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Find out before a run, and not after it, that a file of its results cannot be written.
+LEARNED = r'\{\s*"engine"'
+"""How the files begin that ``engine learn`` writes."""
 
-    Raises:
-        UserInputError: it cannot.
+
+def writable(over: str) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
+    """Return a callback that finds out before a run, and not after it, that a file of its results cannot be written.
+
+    The callback raises ``UserInputError``.
+
+    Args:
+        over: how the files begin that may be replaced, as a regular expression.
     """
-    if path is not None:
-        try:
-            require_writable(path)
-        except OSError as error:
-            option = max(parameter.opts, key=len)
-            raise UserInputError(f"cannot write {path}: {error}. Choose another file with {option} FILE.") from error
-    return path
+
+    def checked(_context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+        if path is not None:
+            try:
+                require_writable(path, over=over)
+            except OSError as error:
+                option = max(parameter.opts, key=len)
+                raise UserInputError(
+                    f"cannot write {path}: {error}. Choose another file with {option} FILE."
+                ) from error
+        return path
+
+    return checked
 
 
 markdown_option = click.option(
     "--markdown",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=writable,
+    callback=writable(r"#|\||<!--"),
     metavar="FILE",
     help="Also write the result to FILE as Markdown.",
 )

@@ -100,6 +100,8 @@ def _files(name: str, store: FindingsDirectory) -> Iterator[Path]:
     if path.is_file():
         yield path
         return
+    if not path.is_dir():
+        raise UserInputError(f"{name} is a pipe or a device; give a case file or a folder")
     try:
         files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
         list(path.iterdir())  # rglob passes over a folder that it may not read

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 OWN_FOLDER = ".mergecheck"
 _REPOSITORY_MARKS = (".git", ".hg", ".jj")
 _MOST_LINKS = 40
+_MOST_COMPARED = 200  # bytes of a file that may be replaced
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC  # O_PATH: it need not be readable
 _NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # without O_NONBLOCK, opening a pipe without a reader never ends
@@ -119,14 +120,23 @@ def open_stream(path: Path) -> TextIO:
         return _text(file)
 
 
-def require_writable(path: Path) -> None:
+def require_writable(path: Path, *, over: str = "") -> None:
     """Find out whether ``write_text`` could write a file, and leave nothing behind.
 
+    Args:
+        path: the file.
+        over: a regular expression for the beginning of the files that may be replaced, so that a name typed wrong costs
+            no other file; an empty file always may be.
+
     Raises:
+        FileExistsError: another file is there.
         OSError: it cannot be written, or a link is in the way.
     """
     with _place(path) as place:
         if not place.is_special:
+            beginning = place.beginning()
+            if beginning and not re.match(over, beginning):
+                raise FileExistsError("it is there with other content, which would be lost")
             new = place.new_name()
             os.close(place.open_new(new))
             place.discard(new)
@@ -184,6 +194,16 @@ class _Place:
             with contextlib.suppress(OSError):
                 os.fchmod(file, self.permissions)
         return file
+
+    def beginning(self) -> str:
+        """Return the first characters of the file; empty if there is none."""
+        follow = 0 if os.path.isabs(self.name) else os.O_NOFOLLOW  # noqa: PTH117 - a name of the system's
+        try:
+            file = os.open(self.name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | follow, dir_fd=self.folder)
+        except FileNotFoundError:
+            return ""
+        with os.fdopen(file, "rb") as opened:
+            return opened.read(_MOST_COMPARED).decode(errors="replace")
 
     def open_special(self) -> int:
         follow = 0 if os.path.isabs(self.name) else os.O_NOFOLLOW  # noqa: PTH117 - a name of the system's

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.processes.output_files import open_stream
+from mergecheck.harness.processes.output_files import open_stream, require_writable
 from mergecheck.harness.report.event_json import event_json
 from mergecheck.harness.report.events import broadcast
 from mergecheck.harness.report.observations import Observations
@@ -65,6 +65,7 @@ def _event_log(
         yield lambda _: None
         return
     with _reported(path, option):
+        require_writable(path, over=r'\{"(event|type)"')
         lines = open_stream(path)
 
     def write(event: Event) -> None:

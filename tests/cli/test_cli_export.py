@@ -215,3 +215,10 @@ def test_a_file_is_not_overwritten(mergecheck: Mergecheck, folder: Path, case_fi
     harmful = write_case(folder / "harm.json", sql=SQL.replace("source s", "parquet.`/etc/passwd` s"))
     assert mergecheck("cases", "export", harmful, "--format", "delta-sql").code == 2
     assert json.loads((folder / "harm.json").read_text())["id"] == "upsert"
+
+
+def test_a_dash_is_stdout(mergecheck: Mergecheck, folder: Path, case_file: str) -> None:
+    """As everywhere, and not a file of that name."""
+    shown = mergecheck("cases", "export", case_file, "--format", "delta-sql", "-o", "-")
+    assert shown.out == mergecheck("cases", "export", case_file, "--format", "delta-sql").out
+    assert not (folder / "-").exists()

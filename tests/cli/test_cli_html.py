@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,8 +12,6 @@ from cli_cases import ECHO, FAULTY, write_case
 from parsed_html import check_page
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cli_cases import Ended, Mergecheck
     from parsed_html import Element
 
@@ -139,13 +138,49 @@ def test_a_full_disk(mergecheck: Mergecheck, case_file: str) -> None:
     assert "cannot write /dev/full: [Errno 28]" in ended.err
 
 
-def test_an_existing_file_is_replaced(mergecheck: Mergecheck, folder: Path, case_file: str) -> None:
+def test_an_existing_page_is_replaced(mergecheck: Mergecheck, folder: Path, case_file: str) -> None:
     """Through a link, too; the link stays."""
-    (folder / "real.html").write_text("old", encoding="utf-8")
+    (folder / "real.html").write_text("<!DOCTYPE html>old", encoding="utf-8")
     (folder / "report.html").symlink_to("real.html")
     assert mergecheck("run", case_file, "--engine", ECHO, "--html", "report.html").code == 0
     assert (folder / "report.html").is_symlink()
     assert headline(page_of(folder, "real.html")) == "✓ AGREE Case upsert. echo: agree."
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_that_is_no_page_is_kept(mergecheck: Mergecheck, folder: Path, case_file: str, *, is_link: bool) -> None:
+    """A name typed wrong costs nothing of the user's: here the case itself."""
+    given, name = Path(case_file).read_text(encoding="utf-8"), case_file
+    if is_link:
+        name = "report.html"
+        (folder / name).symlink_to(case_file)
+    ended = mergecheck("run", case_file, "--engine", ECHO, "--html", name)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"cannot write {name}: it is there with other content, which would be lost. Choose another" in ended.err
+    assert Path(case_file).read_text(encoding="utf-8") == given
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fuzz", "--engine", ECHO, "--max-cases", "1", "--events", "mine.json"),
+        ("fuzz", "--engine", ECHO, "--max-cases", "1", "--observations", "mine.json"),
+        ("config", "ci", "report", "result.json", "--junit", "mine.json"),
+        ("engine", "conform", ECHO, "--learned", "mine.json"),
+        ("lab", "matrix", "--engine", ECHO, "--engine", "duckdb", "--markdown", "mine.json"),
+    ],
+)
+def test_no_other_file_of_results_replaces_a_case(
+    mergecheck: Mergecheck, folder: Path, case_file: str, command: tuple[str, ...]
+) -> None:
+    """Whatever the option, before anything runs."""
+    (folder / "result.json").write_text(mergecheck("run", case_file, "--engine", ECHO, "--json").out, encoding="utf-8")
+    given = Path(case_file).read_text(encoding="utf-8")
+    (folder / "mine.json").write_text(given, encoding="utf-8")
+    ended = mergecheck(*command)
+    assert ended.code == 2
+    assert "mine.json: it is there with other content" in ended.err
+    assert (folder / "mine.json").read_text(encoding="utf-8") == given
 
 
 def test_a_hostile_case(mergecheck: Mergecheck, folder: Path) -> None:

@@ -71,7 +71,7 @@ html_option = click.option(
     "--html",
     "html_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=writable,
+    callback=writable(r"(?i)<!doctype html"),
     metavar="FILE",
     help="Also write a report to FILE, one HTML page that opens without a network.",
 )

@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.cli.options import case_timeout_option, json_option, writable
+from mergecheck.harness.cli.options import LEARNED, case_timeout_option, json_option, writable
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.cli.verbs.engines.learn import changes_since, learned_about, write_learned
 from mergecheck.harness.deviations.deviation_file import load_deviations
@@ -46,7 +46,7 @@ _MOST_LINES = 4
     "--learned",
     "learned_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=writable,
+    callback=writable(LEARNED),
     metavar="FILE",
     help="Also find out by tiny cases what ENGINE takes and refuses, and write it to FILE for fuzz --capabilities.",
 )

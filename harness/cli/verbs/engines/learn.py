@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.cli.options import case_timeout_option, json_option, writable
+from mergecheck.harness.cli.options import LEARNED, case_timeout_option, json_option, writable
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.lab.learning.learned import (
     Answer,
@@ -42,7 +42,7 @@ _COMPARED = frozenset({Check.ROWS, Check.SCHEMA})
     "-o",
     "--output",
     type=_FILE,
-    callback=writable,
+    callback=writable(LEARNED),
     metavar="FILE",
     help="Write what was learned to FILE; it is replaced.",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.options import json_option, writable
 from mergecheck.harness.cli.output.terminal import emit_json, emit_text, show
 from mergecheck.harness.processes.output_files import append, write_text
 from mergecheck.harness.report.ci.github import annotation_lines, step_summary
@@ -30,7 +30,13 @@ def ci() -> None:
 @click.option(
     "--github", is_flag=True, help=f"Print annotations, and append a summary to ${SUMMARY_VARIABLE} if that is set."
 )
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit file.")
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=writable(r"<\?xml|<testsuite"),
+    metavar="FILE",
+    help="Write a JUnit file.",
+)
 def report(*, results: tuple[Path, ...], github: bool, junit: Path | None) -> int:
     """Report what fuzz --json, replay --json or run --json wrote. Ends with 0: the run itself had the exit code."""
     if not github and junit is None:

@@ -14,6 +14,8 @@ from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.verdict import ExitCode
 
+_STDOUT = Path("-")
+
 
 @click.command()
 @click.argument("case", metavar="CASE")
@@ -30,7 +32,7 @@ from mergecheck.harness.verdict import ExitCode
     "-o",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Where to write it; stdout if left out. A file with other content is not overwritten.",
+    help="Where to write it; stdout if left out or -. A file with other content is not overwritten.",
 )
 @findings_option("Where ids of findings are looked up.")
 @trust_option
@@ -54,6 +56,7 @@ def export(
     if not trust:
         require_harmless(saved.case, str(saved.path))
     text = exported(saved, Format(format_name))
+    output = None if output == _STDOUT else output
     if output is not None:
         write_case(output, text)
     if as_json:
