@@ -98,7 +98,7 @@ class Checker:
         """Prepare a case and check it."""
         return self.check(self.prepare(case))
 
-    def readings(self, report: CaseReport) -> tuple[str, ...]:
+    def hypotheses(self, report: CaseReport) -> tuple[str, ...]:
         """Return the hypotheses that the engine's result implies, if it differs from the reference; see ``implied``."""
         with interrupts_kept():
             found = implied(report, reference=self.reference, capabilities=self.engine.capabilities)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 20
 MAX_PAIRS = 100
-MAX_READINGS = 3
+MAX_HYPOTHESES = 3
 MOST_EVALUATED_PAIRS = 10_000
 
 # A column and its value stay on one line.
@@ -84,10 +84,10 @@ def pair_lines(case: Case, trace: Trace, *, width: int, max_pairs: int = MAX_PAI
     return lines + ([f"... {counted(len(values) - max_pairs, 'more pair')}"] if len(values) > max_pairs else [])
 
 
-def reading_lines(readings: Sequence[str], *, width: int) -> list[str]:
+def hypothesis_lines(hypotheses: Sequence[str], *, width: int) -> list[str]:
     """List the explanations of the engine's result; of several the first few."""
-    lines = [line for reading in readings[:MAX_READINGS] for line in _wrapped(reading, width, 2)]
-    num_more = len(readings) - MAX_READINGS
+    lines = [line for one in hypotheses[:MAX_HYPOTHESES] for line in _wrapped(one, width, 2)]
+    num_more = len(hypotheses) - MAX_HYPOTHESES
     return lines + ([f"... {counted(num_more, 'more reading')}"] if num_more > 0 else [])
 
 
@@ -167,10 +167,10 @@ def _ambiguous(matches: Matches) -> Iterator[str]:
     for sid, rid in sorted(matches.pairs):
         partners.setdefault(rid, []).append(sid + 1)
     ambiguous = [(rid + 1, sids) for rid, sids in sorted(partners.items()) if len(sids) > 1]
-    for number, sids in ambiguous[:MAX_READINGS]:
+    for number, sids in ambiguous[:MAX_HYPOTHESES]:
         yield f"  target {number} is matched by source {_listed(sids)}"
-    if len(ambiguous) > MAX_READINGS:
-        yield f"  ... {counted(len(ambiguous) - MAX_READINGS, 'more target row')}"
+    if len(ambiguous) > MAX_HYPOTHESES:
+        yield f"  ... {counted(len(ambiguous) - MAX_HYPOTHESES, 'more target row')}"
 
 
 def _file_lines(reference: Reference) -> Iterator[str]:

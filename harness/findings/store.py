@@ -37,7 +37,7 @@ class Finding:
         num_cases: cases checked until it was found, this one included.
         num_runs: executions that shrinking took; seconds: the time.
         cut_short: whether a limit ended shrinking before nothing smaller was left to try.
-        readings: the explanations of the engine's result, such as ``as if NULL counted as TRUE in clause 1``.
+        hypotheses: the explanations of the engine's result, such as ``as if NULL counted as TRUE in clause 1``.
     """
 
     fingerprint: Fingerprint
@@ -49,7 +49,7 @@ class Finding:
     seconds: float
     cut_short: bool
     number: int | None = None
-    readings: tuple[str, ...] = ()
+    hypotheses: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

@@ -120,6 +120,7 @@ def check_case(case: Case, path: Path, checker: Checker, *, origin: Origin | Non
         pytest.xfail.Exception: the difference is a known deviation.
     """
     from mergecheck.harness.findings.finding_status import FindingStatus, compare  # noqa: PLC0415 - the same
+    from mergecheck.harness.report.document import case_document  # noqa: PLC0415 - the same
     from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
     from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
     from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
@@ -129,7 +130,8 @@ def check_case(case: Case, path: Path, checker: Checker, *, origin: Origin | Non
     if report.deviations:
         pytest.xfail(f"known deviation: {', '.join(report.deviations)}")
     if report.verdict is Verdict.MISMATCH:
-        raise CaseFailedError(mismatch_report(report, path=path, readings=checker.readings(report)))
+        document = case_document(report, where=path, hypotheses=checker.hypotheses(report))
+        raise CaseFailedError(mismatch_report(document))
     if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
         pytest.skip(with_titles(report.reason))
     if report.verdict is Verdict.ENGINE_ERROR:

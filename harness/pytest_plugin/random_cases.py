@@ -11,6 +11,7 @@ from mergecheck.harness.properties.limits import Limits
 from mergecheck.harness.properties.statistics import Stop, denominator_line
 from mergecheck.harness.report import events
 from mergecheck.harness.report.baseline import Comparison, read_baseline
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.fuzz_figures import figures_of
 from mergecheck.harness.report.json import summary_json
@@ -67,7 +68,9 @@ def fuzz_test(checker: Checker, values: Mapping[str, Any], *, seed: int, num_cas
 
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):
-            reports.append(mismatch_report(event.finding.report, finding=event.finding, path=event.path))
+            reports.append(
+                mismatch_report(case_document(event.finding.report, finding=event.finding, where=event.path))
+            )
 
     files = LogFiles(events=_path(values["events"]), observations=_path(values["observations"]))
     with files.open(f"mergecheck fuzz{checker.rerun.flags()}", prefix=PREFIX) as log:

@@ -1,22 +1,22 @@
-"""One case explained: tables, statement, outcome, reference, differences."""
+"""One case for a person: with the answers of engine and reference, as in ``run``, or row by row, as in ``explain``."""
 
 from __future__ import annotations
 
 import textwrap
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.report.mismatch import check_name, difference_lines, explanation_lines, headline
+from mergecheck.harness.explanation.explanation_text import hypothesis_lines, pair_lines
+from mergecheck.harness.report.mismatch import command_lines, difference_lines, explanation_lines, headline
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.report.table_merge import changes_of
-from mergecheck.harness.verdict import Check
 from mergecheck.model.formatting import row_text
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mergecheck.harness.report.document import CaseDocument, NotChecked
     from mergecheck.harness.report.table_merge import OwnTables
-    from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case, Row
     from mergecheck.model.outcome import Bound
     from mergecheck.model.types.data_types import Schema
@@ -27,51 +27,84 @@ _TEXT_WIDTH = 84
 _LABEL_WIDTH = 11
 
 
-def explain_lines(report: CaseReport, *, readings: Sequence[str] = (), own: OwnTables | None = None) -> list[str]:
-    """Explain one case for a person.
+def explain_lines(document: CaseDocument, *, own: OwnTables | None = None) -> list[str]:
+    """Show one case with the answers of the engine and the reference, as ``run`` does.
 
     Args:
-        report: the check of the case.
-        readings: hypotheses that the engine's result implies.
+        document: the checked case.
         own: the user's tables, if the case was made of them.
     """
-    case = report.case
-    lines = [headline(report)]
-    lines += [f"  {printable(report.reason)}"] if report.reason else []
+    case, reference = document.case, document.reference
+    lines = [headline(document)]
+    lines += [f"  {printable(document.reason)}"] if document.reason else []
     tables = table_lines(case) if own is None else own.lines(case)
     lines += ["", *_indented(tables), *_indented(settings_lines(case))]
     lines += ["", *_indented(statement_lines(case.sql)), ""]
-    lines += ["engine", *_indented(_answer(report.result, case, own))]
-    lines += ["reference", *_indented(_answer(report.reference.answer, case, own))]
-    if report.reference.asked:
-        lines += ["values from Spark", *(f"  {printable(' '.join(text.split()))}" for text in report.reference.asked)]
-    if report.unknown_columns:
-        columns = ", ".join(printable(name) for name in report.unknown_columns)
+    lines += ["engine", *_indented(_answer(document.result, case, own))]
+    lines += ["reference", *_indented(_answer(reference.answer, case, own))]
+    if document.from_spark:
+        lines += ["values from Spark", *(f"  {printable(text)}" for text in document.from_spark)]
+    if document.unknown_columns:
+        columns = ", ".join(map(printable, document.unknown_columns))
         lines += ["values that nobody can know", f"  in {columns}: of the right form, and no two of them alike"]
-    if report.reference.alternative is not None:
-        other = _answer(report.reference.alternative, case, own)
-        lines += ["reference, other answer allowed", *_indented(other)]
-    if report.mismatches:
-        lines += ["differences", *_indented(difference_lines(report, max_lines=MAX_DIFFERENCE_LINES))]
-    lines += _indented(explanation_lines(report, readings))
-    if report.unsupported_checks:
-        missing = [line for check in report.unsupported_checks for line in _not_checked(report, check)]
-        lines += ["not checked", *_indented(missing)]
+    if reference.alternative is not None:
+        lines += ["reference, other answer allowed", *_indented(_answer(reference.alternative, case, own))]
+    if document.differences:
+        lines += ["differences", *_indented(difference_lines(document.differences, max_lines=MAX_DIFFERENCE_LINES))]
+    lines += _indented(explanation_lines(document))
+    if document.not_checked:
+        lines += ["not checked", *_indented([line for one in document.not_checked for line in _not_checked(one)])]
     if own is not None:
-        lines += ["", *own.reproduce_lines(report)]
+        lines += ["", *own.reproduce_lines(document)]
     return [line.rstrip() for line in lines]
 
 
-def _not_checked(report: CaseReport, check: Check) -> list[str]:
+def row_lines(document: CaseDocument, *, width: int, with_pairs: bool) -> list[str]:
+    """Explain one case row by row, as ``explain`` does.
+
+    Args:
+        document: the case, with a report if an engine ran it.
+        width: columns of a line.
+        with_pairs: also show the value of ON for every pair of rows.
+    """
+    case = document.case
+    lines = _broken_head(headline(document), width)
+    lines += [f"  {printable(document.reason)}"] if document.reason else []
+    lines += ["", *_indented(table_lines(case, width=width)), *_indented(settings_lines(case))]
+    lines += ["", *_indented(statement_lines(case.sql, width=width)), "", "why"]
+    lines += _indented(document.why(width))
+    answer = document.reference.answer
+    if isinstance(answer, Rejection):
+        lines += [f"    {line}" for line in textwrap.wrap(printable(answer.message), width - 4)]
+    if with_pairs:
+        pairs = pair_lines(case, document.reference.trace, width=width)
+        lines += ["pairs", *_indented(pairs or ["(none were evaluated)"])]
+    if document.differences:
+        lines += ["differences", *_indented(difference_lines(document.differences))]
+        hypotheses = hypothesis_lines(document.hypotheses, width=width)
+        lines += ["reading", *_indented(hypotheses or ["no alternative that was tried agrees"])]
+        lines += ["", *command_lines(document.commands)] if document.commands else []
+    return [printable(line).rstrip() for line in lines]
+
+
+def _broken_head(head: str, width: int) -> list[str]:
+    """Break a headline between its parts."""
+    lines: list[str] = []
+    for part in head.split("   "):
+        if lines and len(lines[-1]) + len(part) + 3 <= width:
+            lines[-1] += f"   {part}"
+        else:
+            lines.append(f"  {part}" if lines else part)
+    return lines
+
+
+def _not_checked(given: NotChecked) -> list[str]:
     """Return why a check was not made; for the metrics, which ones."""
-    reasons = report.unsupported_reasons
-    lines = [printable(reasons[check.value])] if check.value in reasons else []
-    if check is Check.METRICS and report.unsupported_metrics:
-        named = {
-            name: f" ({printable(reasons[name])})" if name in reasons else "" for name in report.unsupported_metrics
-        }
-        lines += textwrap.wrap(", ".join(name + reason for name, reason in named.items()), _TEXT_WIDTH)
-    return _labelled(check_name(check), lines or [""])
+    lines = [printable(given.reason)] if given.reason else []
+    if given.metrics:
+        named = ", ".join(name + (f" ({printable(reason)})" if reason else "") for name, reason in given.metrics)
+        lines += textwrap.wrap(named, _TEXT_WIDTH)
+    return _labelled(given.check, lines or [""])
 
 
 def _answer(
@@ -164,5 +197,5 @@ def _labelled(label: str, texts: list[str]) -> list[str]:
     return [f"{label if i == 0 else '':<{_LABEL_WIDTH}}{text}" for i, text in enumerate(texts)]
 
 
-def _indented(lines: list[str]) -> list[str]:
+def _indented(lines: Sequence[str]) -> list[str]:
     return ["  " + line for line in lines]

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.findings.finding_status import FindingChange
     from mergecheck.harness.properties.statistics import Summary
+    from mergecheck.harness.report.document import CaseDocument
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.model.outcome import Bound, Unsupported
 
 
-def run_json(report: CaseReport) -> dict[str, Any]:
+def run_json(shown: CaseDocument) -> dict[str, Any]:
     """Write one case's report as ``run --json`` gives it."""
+    report = shown.checked
     document: dict[str, Any] = {
         "id": report.case.id,
         "engine": report.engine,

@@ -6,149 +6,94 @@ have more than 100 columns.
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE
-from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST
-from mergecheck.harness.explanation.explanation_text import reading_lines, why_lines
-from mergecheck.harness.findings.shrink.shrinker import num_rows
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
+from mergecheck.harness.explanation.explanation_text import hypothesis_lines
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
-from mergecheck.harness.specification.citations import cited, titled, with_titles
-from mergecheck.harness.verdict import Check, Oracle
 from mergecheck.model.formatting import counted
-from mergecheck.model.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from mergecheck.harness.findings.store import Finding
-    from mergecheck.harness.verdict import CaseReport, Mismatch
+    from mergecheck.harness.report.document import CaseDocument, Command, Difference, Discovery
 
 MAX_LINES = 40
 WIDTH = 100
 
 _TABLE_LINES, _SETTING_LINES, _STATEMENT_LINES, _DIFFERENCE_LINES = 9, 3, 9, 9
-_NAMES = {Check.CDF: "changes"}
 _LABEL_WIDTH = 11
-_OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST})
+_COMMAND_WIDTH = 13
+_EXPLANATION_WIDTH = WIDTH - _LABEL_WIDTH - 2
 
 
-def check_name(check: Check) -> str:
-    """Name an observable for a person."""
-    return _NAMES.get(check, check.value)
-
-
-def mismatch_report(
-    report: CaseReport,
-    *,
-    finding: Finding | None = None,
-    path: Path | None = None,
-    readings: Sequence[str] = (),
-) -> str:
-    """Write the failure report of one case.
-
-    Args:
-        report: the check of the case.
-        finding: if the case came out of a search, how it was found.
-        path: the case file to name under "Reproduce"; without one, the place where findings are kept.
-        readings: hypotheses that the engine's result implies; of a finding, its saved ones.
-    """
-    lines = [headline(report), ""]
-    lines += _indented(_capped(table_lines(report.case), _TABLE_LINES, "rows or files"))
-    lines += _indented(_capped(settings_lines(report.case), _SETTING_LINES, "settings"))
-    lines += ["", *_indented(_capped(statement_lines(report.case.sql), _STATEMENT_LINES, "lines"))]
-    differences = difference_lines(report, max_lines=_DIFFERENCE_LINES)
+def mismatch_report(document: CaseDocument) -> str:
+    """Write the failure report of one case."""
+    lines = [headline(document), ""]
+    lines += _indented(_capped(table_lines(document.case), _TABLE_LINES, "rows or files"))
+    lines += _indented(_capped(settings_lines(document.case), _SETTING_LINES, "settings"))
+    lines += ["", *_indented(_capped(statement_lines(document.case.sql), _STATEMENT_LINES, "lines"))]
+    differences = difference_lines(document.differences, max_lines=_DIFFERENCE_LINES)
     if differences:
         lines += ["", *_indented(differences)]
-    where = str(path or FINDINGS_DIRECTORY / f"{report.case.id}.json")
-    end = _indented(_found(finding)) if finding is not None else []
-    end += _indented(reproduce_lines(report, where))
-    said = readings or (finding.readings if finding is not None else ())
-    lines += _indented(_explanation(report, said, max_lines=MAX_LINES - len(lines) - len(end) - 1))
+    end = _indented(_found(document.discovery)) if document.discovery is not None else []
+    end += _indented(command_lines(document.commands))
+    lines += _indented(_explanation(document, max_lines=MAX_LINES - len(lines) - len(end) - 1))
     return "\n".join([*(_cut(line.rstrip()) for line in lines), "", *end])  # a command is of use as a whole only
 
 
-def reproduce_lines(report: CaseReport, where: str, *, case_id: str | None = None) -> list[str]:
-    """Return commands that reproduce a mismatch: from the command line, in pytest, and as a SQL script.
-
-    Args:
-        report: the check of the case.
-        where: the case file, or the id of a finding.
-        case_id: the case's id, if the file holds several.
-    """
-    chosen = "" if case_id is None else f" --id {shlex.quote(case_id)}"
-    rerun, place = report.rerun, shlex.quote(where)
-    if _judge(report).startswith("relation"):
-        rerun = replace(rerun, options=(("oracle", Oracle.METAMORPHIC.value), *rerun.options))
-    return [
-        f"Reproduce:   mergecheck replay{rerun.flags()} {place}",
-        f"In pytest:   pytest{rerun.flags('--mergecheck-')} --mergecheck-case {place}",
-        f"As SQL:      mergecheck cases show {place}{chosen} --sql",
-    ]
+def command_lines(commands: Sequence[Command]) -> list[str]:
+    """List the commands that reproduce a mismatch."""
+    return [f"{one.name + ':':<{_COMMAND_WIDTH}}{one.text}" for one in commands]
 
 
-def explanation_lines(report: CaseReport, readings: Sequence[str]) -> list[str]:
+def explanation_lines(document: CaseDocument) -> list[str]:
     """Explain how the reference derives its answer, row by row, and the hypotheses that the engine's result implies."""
-    told = reading_lines(readings, width=WIDTH - _LABEL_WIDTH - 2)
-    is_evaluated = not isinstance(report.reference.answer, Unsupported)
-    why = why_lines(report.case, report.reference, width=WIDTH - _LABEL_WIDTH - 2) if is_evaluated else []
-    return [*_with_label(why, "why"), *_with_label(told, "reading")]
+    why = document.why(_EXPLANATION_WIDTH) if document.is_evaluated else ()
+    return [*_with_label(why, "why"), *_hypotheses(document)]
 
 
-def _explanation(report: CaseReport, readings: Sequence[str], *, max_lines: int) -> list[str]:
-    """Return as much of the explanation as fits; the hypothesis comes first, the rest is a command away."""
-    lines = explanation_lines(report, readings)
+def _hypotheses(document: CaseDocument) -> list[str]:
+    return _with_label(hypothesis_lines(document.hypotheses, width=_EXPLANATION_WIDTH), "reading")
+
+
+def _explanation(document: CaseDocument, *, max_lines: int) -> list[str]:
+    """Return as much of the explanation as fits; the hypotheses come first, the rest is a command away."""
+    lines = explanation_lines(document)
     if len(lines) < max_lines:
         return ["", *lines]
-    told = _with_label(reading_lines(readings, width=WIDTH - _LABEL_WIDTH - 2), "reading")
-    room = max_lines - len(told) - 2
+    hypotheses = _hypotheses(document)
+    room = max_lines - len(hypotheses) - 2
     if room < 1:
         return []
     more = f"{'':<{_LABEL_WIDTH}}... the rest: mergecheck explain"
-    return ["", *lines[:room], more, *told]
+    return ["", *lines[:room], more, *hypotheses]
 
 
-def set_aside_report(report: CaseReport, *, kind: str, reason: str) -> str:
+def set_aside_report(document: CaseDocument, *, kind: str, reason: str) -> str:
     """Write the text next to a case that is no finding: a flaky one, or one on which the engine failed."""
     lines = [f"{kind.upper().replace('_', ' ')}  {printable(reason)}", ""]
-    lines += _indented(_capped(table_lines(report.case), _TABLE_LINES, "rows or files"))
-    lines += ["", *_indented(_capped(statement_lines(report.case.sql), _STATEMENT_LINES, "lines"))]
-    return "\n".join(_cut(line.rstrip()) for line in [*lines, *_indented(difference_lines(report))])
+    lines += _indented(_capped(table_lines(document.case), _TABLE_LINES, "rows or files"))
+    lines += ["", *_indented(_capped(statement_lines(document.case.sql), _STATEMENT_LINES, "lines"))]
+    return "\n".join(_cut(line.rstrip()) for line in [*lines, *_indented(difference_lines(document.differences))])
 
 
-def verdict_word(report: CaseReport) -> str:
-    """Name the verdict as every report does."""
-    return "DEVIATES" if report.deviations else report.verdict.value.upper().replace("_", " ")
-
-
-def headline(report: CaseReport) -> str:
+def headline(document: CaseDocument) -> str:
     """Return the verdict in one line: the difference, the engine, the case."""
-    checks = dict.fromkeys(check_name(m.check) for m in report.mismatches)
-    parts = [f"{verdict_word(report)}  {', '.join(checks)}".rstrip()]
-    parts += [
-        f"engine {report.engine} {report.engine_version}".rstrip(),
-        _judge(report),
-        f"case {printable(report.case.id)}",
+    parts = [
+        f"{document.verdict}  {', '.join(document.checks)}".rstrip() if document.report else document.verdict,
+        *([f"engine {document.engine}"] if document.report else []),
+        document.judge,
+        f"case {printable(document.case.id)}",
     ]
     return "   ".join(parts)
 
 
-def _judge(report: CaseReport) -> str:
-    """Name the judge of the engine's answer: the reference, or a relation between its own answers."""
-    relations = [m.against for m in report.mismatches if m.against not in _OTHER_JUDGES]
-    return f"relation {relations[0]}" if relations else "reference duckdb"
+def difference_lines(differences: Sequence[Difference], *, max_lines: int | None = None) -> list[str]:
+    """Show every difference, the observable's name in front of its first line.
 
-
-def difference_lines(report: CaseReport, *, max_lines: int | None = None) -> list[str]:
-    """Show every mismatch, the observable's name in front of its first line.
-
-    Where not all lines fit, every mismatch keeps its fair share, so that a long list of rows does not hide a metric.
+    Where not all lines fit, every difference keeps its fair share, so that a long list of rows does not hide a metric.
     """
-    blocks = [_labelled(mismatch, label) for mismatch, label in _with_names(report.mismatches)]
+    blocks = [_with_label(one.lines, label) for one, label in _with_names(differences)]
     if max_lines is None or sum(map(len, blocks)) <= max_lines:
         return [line for block in blocks for line in block]
     shown: list[str] = []
@@ -161,36 +106,22 @@ def difference_lines(report: CaseReport, *, max_lines: int | None = None) -> lis
     return shown
 
 
-def _with_names(mismatches: tuple[Mismatch, ...]) -> list[tuple[Mismatch, str]]:
-    """Pair every mismatch with its observable's name, if the one before names another."""
-    names = [check_name(mismatch.check) for mismatch in mismatches]
-    labels = [name if i == 0 or names[i - 1] != name else "" for i, name in enumerate(names)]
-    return list(zip(mismatches, labels, strict=True))
-
-
-def _labelled(mismatch: Mismatch, label: str) -> list[str]:
-    return _with_label(mismatch_texts(mismatch), label)
+def _with_names(differences: Sequence[Difference]) -> list[tuple[Difference, str]]:
+    """Pair every difference with its observable's name, if the one before has another."""
+    labels = [one.check if i == 0 or differences[i - 1].check != one.check else "" for i, one in enumerate(differences)]
+    return list(zip(differences, labels, strict=True))
 
 
 def _with_label(lines: Sequence[str], label: str) -> list[str]:
     return [f"{label if i == 0 else '':<{_LABEL_WIDTH}}{printable(line)}" for i, line in enumerate(lines)]
 
 
-def mismatch_texts(mismatch: Mismatch) -> tuple[str, ...]:
-    """Describe how an engine differs, and which rule its answer breaks."""
-    against = " (against the case's expect)" if mismatch.against == "expect" else ""
-    lines = tuple(map(with_titles, mismatch.lines or (mismatch.kind,)))
-    broken = tuple(f"breaks {titled([number])}" for number in cited(mismatch.kind))
-    return (lines[0] + against, *lines[1:], *broken)
-
-
-def _found(finding: Finding) -> list[str]:
-    before, after = num_rows(finding.original), num_rows(finding.report.case)
-    cut = ", cut short by its limit" if finding.cut_short else ""
-    shrunk = f"shrunk from {_rows(before)} to {_rows(after)} rows (target + source)"
+def _found(discovery: Discovery) -> list[str]:
+    cut = ", cut short by its limit" if discovery.cut_short else ""
+    shrunk = f"shrunk from {_rows(discovery.rows_before)} to {_rows(discovery.rows_after)} rows (target + source)"
     return [
-        f"found after {counted(finding.num_cases, 'case')} (seed {finding.seed})",
-        f"{shrunk} in {counted(finding.num_runs, 'run')}, {finding.seconds:.0f} s{cut}",
+        f"found after {counted(discovery.num_cases, 'case')} (seed {discovery.seed})",
+        f"{shrunk} in {counted(discovery.num_runs, 'run')}, {discovery.seconds:.0f} s{cut}",
     ]
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.evolution import row_converter
+from mergecheck.harness.report.document import commands_of
 from mergecheck.harness.report.json import metrics_json, run_json
-from mergecheck.harness.report.mismatch import reproduce_lines
+from mergecheck.harness.report.mismatch import command_lines
 from mergecheck.harness.report.render import printable
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.formatting import counted
@@ -18,7 +19,7 @@ from mergecheck.model.values import describe_row
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.harness.report.document import CaseDocument
     from mergecheck.model.case import Case, Row
 
 MAX_CHANGES = 10
@@ -80,16 +81,16 @@ class OwnTables:
             f"source  {printable(str(self.source))}: {counted(num_source, 'row')}",
         ]
 
-    def reproduce_lines(self, report: CaseReport) -> list[str]:
+    def reproduce_lines(self, document: CaseDocument) -> list[str]:
         """Return the commands that check the merge again, and that keep it as a case."""
         if self.saved is not None:
-            return reproduce_lines(report, str(self.saved))
+            return command_lines(commands_of(document.checked, str(self.saved)))
         return [f"Reproduce:   {self.command}", "As a case:   the same with --save CASE.json, which holds all rows"]
 
 
-def own_table_json(report: CaseReport, tables: OwnTables) -> dict[str, Any]:
+def own_table_json(shown: CaseDocument, tables: OwnTables) -> dict[str, Any]:
     """Write the run as ``run --json`` does, with counts and the first changes in place of all rows."""
-    document = run_json(report)
+    report, document = shown.checked, run_json(shown)
     for key, answer in (("outcome", report.result), ("reference", report.reference.answer)):
         if isinstance(answer, Outcome | Prediction):
             document[key] = _answer_json(report.case, answer)

@@ -15,6 +15,7 @@ from mergecheck.harness.findings.store import Finding
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.properties.statistics import Counts, Stop, Summary
 from mergecheck.harness.report import events
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
 from mergecheck.harness.search.shrinking import Shrinking, limits_within
 from mergecheck.harness.verdict import Verdict
@@ -215,11 +216,11 @@ class Search:
             seconds=attempts.seconds,
             cut_short=is_cut_short,
             number=self._number,
-            readings=self._checker.readings(best),
+            hypotheses=self._checker.hypotheses(best),
         )
         self._known.add(finding.id, drawn=shrinking.drawn, minimal=finding.report, is_minimal=not is_cut_short)
         self._counts.findings[finding.id] += 1
-        text = mismatch_report(finding.report, finding=finding, path=self._findings.path_of(finding.id))
+        text = mismatch_report(case_document(finding.report, finding=finding, where=self._findings.path_of(finding.id)))
         path = self._findings.save(finding.report.case, text, self._origin(finding))
         self._listener(events.FindingSaved(finding=finding, path=path))
         limit = self._budget.max_findings
@@ -231,7 +232,9 @@ class Search:
         return origin_of(finding.report, found_by="fuzz", engine=engine, seed=finding.seed, number=finding.number)
 
     def _set_aside(self, kind: str, report: CaseReport, reason: str) -> None:
-        path = self._findings.set_aside(kind, report.case, set_aside_report(report, kind=kind, reason=reason))
+        path = self._findings.set_aside(
+            kind, report.case, set_aside_report(case_document(report), kind=kind, reason=reason)
+        )
         self._listener(events.CaseSetAside(kind=kind, path=path, reason=reason))
 
     def _step(self, attempts: Attempts) -> None:

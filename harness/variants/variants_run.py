@@ -10,6 +10,7 @@ from mergecheck.harness.engines.registry import engine_name
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, shrink
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import set_aside_report
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.variants.axes import selection
@@ -231,7 +232,7 @@ class VariantRun:
         conf = {**plain.conf, VARIANT_SETTING: variant.name} if variant else plain.conf
         kept = with_content_id(replace(plain, conf=conf))
         reason = f"{fingerprint(report)}, which a second execution did not show"
-        self._findings.set_aside("flaky", kept, set_aside_report(report, kind="flaky", reason=reason))
+        self._findings.set_aside("flaky", kept, set_aside_report(case_document(report), kind="flaky", reason=reason))
 
     def _keep(self, finding: VariantFinding) -> None:
         if self._findings is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
@@ -40,7 +41,7 @@ def finding_report(finding: VariantFinding, *, path: Path) -> str:
         "",
         *_shown(statement_lines(report.case.sql)),
         "",
-        *_shown(difference_lines(report, max_lines=_MAX_LINES)),
+        *_shown(difference_lines(case_document(report).differences, max_lines=_MAX_LINES)),
     ]
     return "\n".join([*lines, "", f"  Reproduce:   {finding.command(path)}"])
 

@@ -14,6 +14,7 @@ import pytest
 
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import load_cases
@@ -82,7 +83,7 @@ def test_saved_case(name: str, engine: PySparkEngine) -> None:
     """The case agrees, or is rejected by both sides alike, or is one of the known gaps."""
     report = check_case(CASES[name], engine)
 
-    assert not report.mismatches, mismatch_report(report)
+    assert not report.mismatches, mismatch_report(case_document(report))
     if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
         assert name in GAPS, f"not supported, and not among GAPS: {report.reason}"
         assert GAPS[name].reason in report.reason

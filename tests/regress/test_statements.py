@@ -12,6 +12,7 @@ import pytest
 
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.oracles.reference_oracle import check_prepared
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference import MergeReference
@@ -60,5 +61,5 @@ def test_the_engine_agrees_on_a_sample(answered: list[Answered]) -> None:
     reports = [check_prepared(prepared, engine) for prepared in sample]
     engine.close()
 
-    assert [mismatch_report(report) for report in reports if report.mismatches] == []
+    assert [mismatch_report(case_document(report)) for report in reports if report.mismatches] == []
     assert {report.verdict for report in reports} <= {Verdict.AGREE, Verdict.BOTH_REJECTED}

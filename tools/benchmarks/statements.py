@@ -30,6 +30,7 @@ from mergecheck.harness.engines.registry import load_engine
 from mergecheck.harness.engines.spark_values.evaluator import SparkEvaluator
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import load_cases
@@ -145,7 +146,7 @@ def _print_engine(name: str, reports: list[CaseReport]) -> bool:
     for report in reports:
         if report.verdict is Verdict.MISMATCH:
             known = f" (known: {', '.join(report.deviations)})" if report.deviations else ""
-            click.echo(f"\n{report.case.id}{known}\n{mismatch_report(report)}")
+            click.echo(f"\n{report.case.id}{known}\n{mismatch_report(case_document(report))}")
         elif report.verdict not in (Verdict.AGREE, Verdict.BOTH_REJECTED):
             click.echo(f"  {report.case.id}: {report.verdict.value}: {report.reason}")
     wrong = (Verdict.MISMATCH, Verdict.ENGINE_ERROR)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.cli.html.comparison import DIFFERS, Rows, input_tables, one_side, side_by_side
-from mergecheck.harness.cli.html.page import CaseView, Cell, Column, Difference, Fact, Table, Tone
-from mergecheck.harness.explanation.explanation_text import MAX_READINGS, why_lines
-from mergecheck.harness.report.mismatch import check_name, mismatch_texts, reproduce_lines, verdict_word
+from mergecheck.harness.cli.html.page import CaseView, Cell, Column, Fact, Table, Tone
+from mergecheck.harness.explanation.explanation_text import MAX_HYPOTHESES
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.render import settings_lines, statement_lines
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.model.case_file import change_schema
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.findings.store import Finding
+    from mergecheck.harness.report.document import CaseDocument
     from mergecheck.harness.verdict import CaseReport
 
     Answer = Outcome | Prediction | Rejection | Unsupported | None
@@ -35,46 +37,41 @@ _WIDTH = 1_000  # the page breaks lines where it has to
 
 
 def case_view(
-    report: CaseReport,
-    *,
-    where: Path | str | None,
-    readings: Sequence[str] = (),
-    title: str = "",
-    facts: Sequence[Fact] = (),
-    commands: Sequence[Fact] | None = None,
+    document: CaseDocument, *, title: str = "", facts: Sequence[Fact] = (), commands: Sequence[Fact] | None = None
 ) -> CaseView:
     """Show one case.
 
     Args:
-        report: the check of the case.
-        where: the case file, or the id under which it is kept; None if there is none.
-        readings: hypotheses that the engine's result implies.
+        document: the checked case.
         title: a title; without one, the observables that differ.
         facts: how it was found.
         commands: commands that reproduce it, if not those of any saved case.
     """
-    checks = ", ".join(dict.fromkeys(check_name(mismatch.check) for mismatch in report.mismatches))
-    is_evaluated = not isinstance(report.reference.answer, Unsupported)
-    more = (f"... {counted(len(readings) - MAX_READINGS, 'more reading')}",) if len(readings) > MAX_READINGS else ()
+    report, hypotheses = document.checked, document.hypotheses
+    num_more = len(hypotheses) - MAX_HYPOTHESES
     return CaseView(
-        id=report.case.id,
-        engine=f"{report.engine} {report.engine_version}".rstrip(),
+        id=document.case.id,
+        engine=document.engine,
         tone=Tone.WARN if report.deviations else TONES[report.verdict],
-        word=verdict_word(report),
-        title=title or checks or report.reason,
-        facts=tuple(facts),
-        differences=tuple(
-            Difference(check=check_name(mismatch.check), lines=mismatch_texts(mismatch))
-            for mismatch in report.mismatches
-        ),
-        inputs=input_tables(report.case),
-        settings=tuple(settings_lines(report.case)),
-        statement=tuple(statement_lines(report.case.sql)),
+        word=document.verdict,
+        title=title or ", ".join(document.checks) or document.reason,
+        facts=(*facts, *_discovery(document)),
+        differences=document.differences,
+        inputs=input_tables(document.case),
+        settings=tuple(settings_lines(document.case)),
+        statement=tuple(statement_lines(document.case.sql)),
         answers=tuple(_answers(report)),
-        readings=(*readings[:MAX_READINGS], *more),
-        why=tuple(why_lines(report.case, report.reference, width=_WIDTH)) if is_evaluated else (),
-        remarks=tuple(_remarks(report)),
-        commands=tuple(_commands(report, where) if commands is None else commands),
+        hypotheses=(
+            *hypotheses[:MAX_HYPOTHESES],
+            *((f"... {counted(num_more, 'more reading')}",) if num_more > 0 else ()),
+        ),
+        why=document.why(_WIDTH) if document.is_evaluated else (),
+        remarks=tuple(_remarks(document)),
+        commands=tuple(
+            [Fact(name=one.name, text=one.text, is_code=True) for one in document.commands]
+            if commands is None
+            else commands
+        ),
     )
 
 
@@ -86,37 +83,37 @@ def finding_view(finding: Finding, *, where: Path, num_cases: int) -> CaseView:
         where: its file.
         num_cases: how many cases of the run showed it.
     """
-    cut = ", cut short by its limit" if finding.cut_short else ""
-    facts = (
-        Fact(name="Fingerprint", text=str(finding.fingerprint)),
-        Fact(
-            name="Found",
-            text=f"after {counted(finding.num_cases, 'case')} of seed {finding.seed}; in {num_cases} of the cases",
-        ),
-        Fact(name="Shrunk", text=f"in {counted(finding.num_runs, 'run')}, {finding.seconds:.0f} s{cut}"),
-        Fact(name="Saved to", text=str(where), is_code=True),
-    )
-    return case_view(finding.report, where=where, readings=finding.readings, facts=facts)
+    document = case_document(finding.report, finding=finding, where=where)
+    view = case_view(document)
+    found, shrunk = view.facts[1:]
+    text = f"{found.text}; in {num_cases} of the cases"
+    saved = Fact(name="Saved to", text=str(where), is_code=True)
+    return replace(view, facts=(view.facts[0], replace(found, text=text), shrunk, saved))
 
 
-def _commands(report: CaseReport, where: Path | str | None) -> list[Fact]:
-    parts = [] if where is None else [line.partition(":") for line in reproduce_lines(report, str(where))]
-    return [Fact(name=name, text=command.strip(), is_code=True) for name, _, command in parts]
+def _discovery(document: CaseDocument) -> Iterator[Fact]:
+    found = document.discovery
+    if found is None:
+        return
+    cut = ", cut short by its limit" if found.cut_short else ""
+    yield Fact(name="Fingerprint", text=found.fingerprint)
+    yield Fact(name="Found", text=f"after {counted(found.num_cases, 'case')} of seed {found.seed}")
+    yield Fact(name="Shrunk", text=f"in {counted(found.num_runs, 'run')}, {found.seconds:.0f} s{cut}")
 
 
-def _remarks(report: CaseReport) -> Iterator[str]:
-    if report.reason:
-        yield report.reason
-    for check in report.unsupported_checks:
-        reason = report.unsupported_reasons.get(check.value, "")
-        yield f"not checked: {check_name(check)}" + (f" ({reason})" if reason else "")
-    if report.unsupported_metrics:
-        yield f"metrics not compared: {', '.join(report.unsupported_metrics)}"
-    if report.unknown_columns:
-        yield f"values that nobody can know, judged by their form: {', '.join(report.unknown_columns)}"
-    if report.reference.asked:
-        yield f"values from Spark: {'; '.join(' '.join(text.split()) for text in report.reference.asked)}"
-    if report.reference.alternative is not None:
+def _remarks(document: CaseDocument) -> Iterator[str]:
+    if document.reason:
+        yield document.reason
+    for one in document.not_checked:
+        yield f"not checked: {one.check}" + (f" ({one.reason})" if one.reason else "")
+    metrics = [name for one in document.not_checked for name, _ in one.metrics]
+    if metrics:
+        yield f"metrics not compared: {', '.join(metrics)}"
+    if document.unknown_columns:
+        yield f"values that nobody can know, judged by their form: {', '.join(document.unknown_columns)}"
+    if document.from_spark:
+        yield f"values from Spark: {'; '.join(document.from_spark)}"
+    if document.reference.alternative is not None:
         yield "the reference allows another answer too; the one shown is the first"
 
 

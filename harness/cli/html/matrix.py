@@ -16,6 +16,7 @@ from mergecheck.harness.lab.scoreboard.majority_vote import odd_lines
 from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
 from mergecheck.harness.lab.scoreboard.scoreboard_text import LEGEND
 from mergecheck.harness.lab.scoreboard.scoreboard_text import cell_text as counts_text
+from mergecheck.harness.report.document import case_document
 from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
@@ -102,9 +103,11 @@ def _views(matrix: Matrix, differences: list[Difference]) -> Iterator[CaseView]:
         ]
         facts += [Fact(name="Parties", text=" ".join(line.split())) for line in odd_lines(difference.votes)]
         yield case_view(
-            replace(difference.report, deviations=difference.deviations),  # shrinking took them away
-            readings=difference.readings,
-            where=difference.path or difference.report.case.id,
+            case_document(
+                replace(difference.report, deviations=difference.deviations),  # shrinking took them away
+                hypotheses=difference.hypotheses,
+                where=difference.path or difference.report.case.id,
+            ),
             title=difference.what,
             facts=facts,
         )

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from mergecheck.harness.report.document import Difference
 
 
 class Tone(Enum):
@@ -137,14 +140,6 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One way in which an engine differs: the observable, and the lines that describe it."""
-
-    check: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseView:
     """One case on one engine.
 
@@ -154,7 +149,7 @@ class CaseView:
         inputs: the tables before the merge. settings: other inputs.
         statement: the MERGE, clause by clause.
         answers: the reference and the engine side by side.
-        readings: hypotheses that the engine's result implies.
+        hypotheses: hypotheses that the engine's result implies.
         why: how the reference derives its answer.
         commands: commands that reproduce it.
         anchor: the target of links to it, which open it.
@@ -172,7 +167,7 @@ class CaseView:
     settings: tuple[str, ...] = ()
     statement: tuple[str, ...] = ()
     answers: tuple[Table, ...] = ()
-    readings: tuple[str, ...] = ()
+    hypotheses: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     commands: tuple[Fact, ...] = ()

@@ -13,18 +13,18 @@ from mergecheck.harness.cli.html.verdicts import IN_PART, NO_FINDINGS, by_count,
 from mergecheck.harness.findings.finding_status import FindingStatus
 from mergecheck.harness.properties.rule_counts import RuleState, known_rules, rule_counts, rules_line
 from mergecheck.harness.properties.statistics import Counts
+from mergecheck.harness.report.document import verdict_word
 from mergecheck.harness.report.json import checks_not_made, num_by_spark, num_partly, reasons_of
-from mergecheck.harness.report.mismatch import verdict_word
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from mergecheck.harness.cli.html.page import CaseView
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.lab.scoreboard.majority_vote import Vote
+    from mergecheck.harness.report.document import CaseDocument
     from mergecheck.harness.report.table_merge import OwnTables
     from mergecheck.harness.verdict import CaseReport, ExitCode
 
@@ -39,14 +39,17 @@ class ShownCase:
     """A case that was checked.
 
     Attributes:
-        where: its file; None if it came from standard input. readings: hypotheses that the engine's result implies.
+        document: the checked case.
         status: the new status of the finding that it was; empty if it was none.
     """
 
-    report: CaseReport
-    where: Path | str | None
-    readings: tuple[str, ...] = ()
+    document: CaseDocument
     status: str = ""
+
+    @property
+    def report(self) -> CaseReport:
+        """The check on the engine."""
+        return self.document.checked
 
     @property
     def is_unchecked(self) -> bool:
@@ -128,7 +131,7 @@ def run_page(
         doubts=Part(notes=tuple(_doubts(reports))),
         findings=Part(
             tables=(_parties(votes),) if votes else (),
-            cases=tuple(case_view(one.report, where=one.where, readings=one.readings) for one in checked),
+            cases=tuple(case_view(one.document) for one in checked),
         ),
         deviations=known(_known(reports), deviations),
         coverage=_coverage(reports[:1]),
@@ -162,9 +165,7 @@ def _deviations(checked: Sequence[ShownCase], deviations: Deviations) -> Part:
 def _views(checked: Sequence[ShownCase]) -> tuple[CaseView, ...]:
     return tuple(
         case_view(
-            one.report,
-            where=one.where,
-            readings=one.readings,
+            one.document,
             title=", ".join(one.report.deviations),
             facts=[Fact(name="Saved finding", text=one.status)] if one.status else [],
         )
@@ -213,7 +214,7 @@ def _verdicts(checked: Sequence[ShownCase]) -> Table:
                 ),
                 Cell(text=one.status or "-"),
                 Cell(text=", ".join(one.report.deviations) or one.report.reason),
-                Cell(text=str(one.where)),
+                Cell(text=one.document.where),
             )
             for one in checked[:MAX_LISTED]
         ),

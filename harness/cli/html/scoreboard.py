@@ -11,7 +11,6 @@ from mergecheck.harness.cli.html.page import (
     CaseView,
     Cell,
     Column,
-    Difference,
     Fact,
     Note,
     Part,
@@ -25,7 +24,7 @@ from mergecheck.harness.lab.scoreboard.features import FEATURES
 from mergecheck.harness.lab.scoreboard.scoreboard import FEW_CASES, num_judged
 from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
 from mergecheck.harness.lab.scoreboard.scoreboard_text import LEGEND, cell_text
-from mergecheck.harness.report.mismatch import check_name
+from mergecheck.harness.report.document import Difference, check_name
 from mergecheck.harness.report.render import settings_lines, statement_lines
 from mergecheck.harness.verdict import Check
 from mergecheck.model.formatting import counted

@@ -8,6 +8,7 @@ from mergecheck.harness.cli.html.case_view import case_view
 from mergecheck.harness.cli.html.heat import heat_cell
 from mergecheck.harness.cli.html.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
 from mergecheck.harness.cli.html.verdicts import NO_FINDINGS, by_count, doubt, ended
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.variants.judge import Ending
 from mergecheck.harness.variants.variants_text import COLUMNS, rows_of
@@ -111,7 +112,7 @@ def _view(finding: VariantFinding) -> CaseView:
             facts.append(Fact(name="Found with", text=finding.found_with.name))
     where = str(finding.path or f"{report.case.id}.json")
     command = Fact(name="Reproduce", text=finding.command(where), is_code=True)
-    return case_view(report, where=where, facts=facts, commands=[command])
+    return case_view(case_document(report), facts=facts, commands=[command])
 
 
 def _places(counts: Counts) -> Table:

@@ -19,6 +19,7 @@ from mergecheck.harness.lab.conformance import conform as run_suite
 from mergecheck.harness.lab.learning.learned import read_knowledge
 from mergecheck.harness.processes.output_files import create
 from mergecheck.harness.processes.time_limit import TimeLimit
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.json import checks_not_made
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import printable
@@ -118,7 +119,7 @@ def _print_result(title: str, results: Sequence[Result]) -> None:
             known = f"known: {', '.join(result.report.deviations)}" if result.report.deviations else ""
             why = result.report.reason or known
             show(f"{result.mark.value.upper()}  {result.feature}/{result.name}   {why}".rstrip())
-            for line in difference_lines(result.report)[:_MOST_LINES]:
+            for line in difference_lines(case_document(result.report).differences)[:_MOST_LINES]:
                 show(f"  {line}")
     passed = sum(result.mark is Mark.PASS for result in results)
     failed = ", ".join(f"{check} {number}" for check, number in failed_checks(results).most_common())

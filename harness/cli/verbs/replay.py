@@ -32,8 +32,9 @@ from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingChange, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.processes.time_limit import TimeLimit
+from mergecheck.harness.report.document import case_document, check_name
 from mergecheck.harness.report.json import num_by_spark, num_partly, reasons_of, rejection_classes, replay_json
-from mergecheck.harness.report.mismatch import check_name, difference_lines, mismatch_report
+from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.findings.corpus import Corpus, SavedCase
+    from mergecheck.harness.report.document import CaseDocument
     from mergecheck.harness.verdict import CaseReport
 
 MAX_SHORT_LINES = 4
@@ -60,8 +62,13 @@ class _Replayed:
 
     saved: SavedCase
     report: CaseReport
-    readings: tuple[str, ...]
+    hypotheses: tuple[str, ...]
     compared: FindingChange | None
+
+    @property
+    def document(self) -> CaseDocument:
+        """The check as a value that text and HTML page are drawn from."""
+        return case_document(self.report, where=self.saved.path, hypotheses=self.hypotheses)
 
 
 @click.command()
@@ -163,7 +170,7 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int, num_not_checked: 
 
 def _for_page(one: _Replayed) -> ShownCase:
     status = "" if one.compared is None else one.compared.status.words.upper()
-    return ShownCase(report=one.report, where=one.saved.path, readings=one.readings, status=status)
+    return ShownCase(document=one.document, status=status)
 
 
 def _check_all(corpus: Corpus, checker: Checker, *, explaining: bool) -> tuple[list[_Replayed], list[str], bool]:
@@ -183,9 +190,9 @@ def _check_all(corpus: Corpus, checker: Checker, *, explaining: bool) -> tuple[l
             except UserInputError as error:  # a value of a setting
                 refused.append(f"{saved.path}: case {saved.case.id}: {error}")
                 continue
-            readings = checker.readings(report) if explaining or len(corpus.cases) == 1 else ()
+            hypotheses = checker.hypotheses(report) if explaining or len(corpus.cases) == 1 else ()
             # no comprehension: reports before Ctrl+C are kept
-            reports.append(_Replayed(saved, report, readings, _compared(saved, report)))
+            reports.append(_Replayed(saved, report, hypotheses, _compared(saved, report)))
     except KeyboardInterrupt:
         return reports, refused, True
     return reports, refused, False
@@ -202,7 +209,7 @@ def _print_result(reports: list[_Replayed], corpus: Corpus) -> None:
         one = reports[0]
         if one.compared is not None:
             show("\n".join([*_status_lines(one), ""]))
-        show(mismatch_report(one.report, path=one.saved.path, readings=one.readings) + "\n")
+        show(mismatch_report(one.document) + "\n")
     else:
         for one in reports:
             lines = _short(one)
@@ -222,7 +229,7 @@ def _short(one: _Replayed) -> list[str]:
     if report.deviations:
         return [*head, f"DEVIATES  {place}", f"  {', '.join(report.deviations)}"]
     if report.verdict is Verdict.MISMATCH:
-        lines = difference_lines(report)
+        lines = difference_lines(one.document.differences)
         more = [f"  ... {counted(len(lines) - MAX_SHORT_LINES, 'more line')}"] if len(lines) > MAX_SHORT_LINES else []
         return [*(head or [f"MISMATCH  {place}"]), *(f"  {line}" for line in lines[:MAX_SHORT_LINES]), *more]
     if report.verdict is Verdict.ENGINE_ERROR:

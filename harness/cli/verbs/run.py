@@ -33,6 +33,7 @@ from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.origin import case_text, origin_of
 from mergecheck.harness.lab.scoreboard.majority_vote import odd_json, odd_lines, silent_lines, votes
 from mergecheck.harness.processes.time_limit import TimeLimit
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import OwnTables, own_table_json
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.lab.scoreboard.majority_vote import Vote
+    from mergecheck.harness.report.document import CaseDocument
     from mergecheck.harness.verdict import CaseReport, Check, Rerun
     from mergecheck.model.case import Case
 
@@ -145,17 +147,16 @@ def run(
             write_case(saved, case_text(checked_case, origin_of(reports[0], found_by="run", engine=engine_names[0])))
         command = _command(tables, engine_names, reports[0].rerun, deviation_files) + (" --trust" if trust else "")
         own, where = OwnTables(target=tables.target, source=tables.source, command=command, saved=saved), saved
-    documents = [run_json(report) if own is None else own_table_json(report, own) for report in reports]
-    if as_json and len(reports) == 1:
-        emit_json(documents[0])
-    elif as_json:
-        emit_json({"engines": documents, "majority_vote": odd_json(found)})
+    shown = [case_document(report, where=where, hypotheses=hypotheses) for report, _, hypotheses in checked]
+    if as_json:
+        engines = [run_json(document) if own is None else own_table_json(document, own) for document in shown]
+        emit_json(engines[0] if len(engines) == 1 else {"engines": engines, "majority_vote": odd_json(found)})
     else:
-        _print_result(checked, found, deviations, own)
+        _print_result(shown, found, deviations, own)
     # a mismatch outweighs an engine that failed, and that outweighs a case that could not be checked
     code = max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
     if html_file is not None:
-        cases = [ShownCase(report=report, where=where, readings=readings) for report, _, readings in checked]
+        cases = [ShownCase(document=document) for document in shown]
         facts = () if own is None else own_facts(own)
         write_html(html_file, run_page(cases, votes=found, deviations=deviations, code=code, facts=facts))
     return code
@@ -171,17 +172,17 @@ def _votes(checked: list[Checked]) -> tuple[Vote, ...]:
 
 
 def _print_result(
-    checked: list[Checked], found: tuple[Vote, ...], deviations: Deviations, own: OwnTables | None
+    shown: list[CaseDocument], found: tuple[Vote, ...], deviations: Deviations, own: OwnTables | None
 ) -> None:
-    for number, (report, _, readings) in enumerate(checked):
-        show(("\n" if number else "") + "\n".join(explain_lines(report, readings=readings, own=own)))
-        for deviation in report.deviations:
+    for number, document in enumerate(shown):
+        show(("\n" if number else "") + "\n".join(explain_lines(document, own=own)))
+        for deviation in document.checked.deviations:
             reason = f"DEVIATES {deviation}: {deviations.reason(deviation)}"
             show(textwrap.fill(reason, LINE_WIDTH, subsequent_indent="  ", break_on_hyphens=False))
             show(f"  {deviations.link(deviation)}")
-    if len(checked) > 1:
+    if len(shown) > 1:
         agree = ["all that answered agree"] if found else ["fewer than two answers"]
-        lines = (odd_lines(found) or agree) + silent_lines([report for report, _, _ in checked])
+        lines = (odd_lines(found) or agree) + silent_lines([document.checked for document in shown])
         show("\n" + "\n".join(["parties", *(f"  {line}" for line in lines)]))
 
 
@@ -244,4 +245,4 @@ def _check_all(case: Case, engine_names: tuple[str, ...], how: _How, deviations:
 
 def _checked(case: Case, checker: Checker) -> Checked:
     report = check_saved(case, checker)
-    return report, checker.engine.capabilities, checker.readings(report)
+    return report, checker.engine.capabilities, checker.hypotheses(report)

@@ -21,6 +21,7 @@ from mergecheck.harness.lab.scale.observed import observe_table
 from mergecheck.harness.lab.scale.tables.generate import write_tables
 from mergecheck.harness.lab.scale.tables.spec import KEY, SCHEMA
 from mergecheck.harness.processes.temp_dirs import owned_prefix, spill_path
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.session import rerun_on
 from mergecheck.harness.verdict import Verdict
@@ -102,10 +103,10 @@ def _keep(
         num_runs=attempts.num_runs,
         seconds=attempts.seconds,
         cut_short=attempts.is_cut_short,
-        readings=checker.readings(best),
+        hypotheses=checker.hypotheses(best),
     )
     folder = FindingsDirectory(findings)
-    text = mismatch_report(finding.report, finding=finding, path=folder.path_of(finding.id))
+    text = mismatch_report(case_document(finding.report, finding=finding, where=folder.path_of(finding.id)))
     origin = origin_of(finding.report, found_by="scale", engine=engine_name(checker.engine), seed=spec.seed)
     path = folder.save(finding.report.case, text, origin)
     return Reduction(path=path, report=finding.report, from_rows=num_rows(attempts.original), num_tried=num_tried)

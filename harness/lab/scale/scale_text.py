@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.findings.shrink.shrinker import num_rows
-from mergecheck.harness.report.mismatch import check_name
+from mergecheck.harness.report.document import check_name
 from mergecheck.harness.report.render import statement_lines
 from mergecheck.harness.verdict import Check, Verdict
 

@@ -20,6 +20,7 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.session import WARM_UP, rerun_on
 from mergecheck.harness.verdict import EngineDownError, Verdict
@@ -62,7 +63,7 @@ class Difference:
     Attributes:
         column: the name of the column, see there.
         deviations: ids of known deviations; empty if it is not explained.
-        readings: hypotheses that the engine's result implies.
+        hypotheses: hypotheses that the engine's result implies.
         votes: the votes on the minimal case; empty where fewer than three parties answered.
     """
 
@@ -73,7 +74,7 @@ class Difference:
     deviations: tuple[str, ...]
     votes: tuple[Vote, ...]
     path: Path | None
-    readings: tuple[str, ...] = ()
+    hypotheses: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -256,8 +257,8 @@ class MatrixRun:
         smallest = self._smallest(self._checker(column), report)
         named = with_content_id(smallest.case)
         origin = origin_of(smallest, found_by="matrix", engine=column.name)
-        readings = self._checker(column).readings(smallest)
-        text = mismatch_report(smallest, path=self._findings.path_of(named.id), readings=readings)
+        hypotheses = self._checker(column).hypotheses(smallest)
+        text = mismatch_report(case_document(smallest, where=self._findings.path_of(named.id), hypotheses=hypotheses))
         path = self._findings.save(named, text, origin)
         self._differences[key] = Difference(
             column=column.name,
@@ -267,7 +268,7 @@ class MatrixRun:
             deviations=report.deviations,
             votes=self._votes(named),
             path=path,
-            readings=readings,
+            hypotheses=hypotheses,
         )
 
     def _smallest(self, checker: Checker, report: CaseReport) -> CaseReport:

@@ -9,12 +9,13 @@ import pytest
 
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.explanation.alternatives import alternatives
-from mergecheck.harness.explanation.document import explanation_json
 from mergecheck.harness.explanation.explanation_text import pair_lines, why_lines
 from mergecheck.harness.explanation.implied import implied
 from mergecheck.harness.explanation.row_stories import RowOutcome, row_stories
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.report.document import CaseDocument, case_document
+from mergecheck.harness.report.explanation_json import explanation_json
 from mergecheck.harness.report.mismatch import MAX_LINES, mismatch_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case import Case, Source, Target
@@ -151,7 +152,10 @@ def test_ambiguous_matches_and_refusals_are_told() -> None:
 
 def test_the_document_says_the_same() -> None:
     """As JSON, in the case file's own values."""
-    document = explanation_json(CASE, MergeReference().evaluate(CASE, every_pair=True), None, (), with_pairs=True)
+    document = explanation_json(
+        CaseDocument(case=CASE, reference=MergeReference().evaluate(CASE, every_pair=True), report=None),
+        with_pairs=True,
+    )
     assert (document["path"], document["touched_files"], len(document["pairs"])) == ("D", [1], 16)
     first = document["rows"][0]
     assert (first["row"], first["matched_by"], first["became"], first["after"]) == ([1, None], [1], "copied", None)
@@ -217,7 +221,7 @@ def test_the_alternative_that_agrees_is_named(clauses: str, instead: str, readin
         other = answered(evaluate(by_reading[one.reading]).answer)
         assert isinstance(other, Outcome)
         assert sorted(other.rows, key=repr) == sorted(report.result.rows, key=repr)
-    text = mismatch_report(report, readings=tuple(map(str, found)))
+    text = mismatch_report(case_document(report, hypotheses=tuple(map(str, found)), where="k.json"))
     assert f"reading    {found[0].reading}" in text
     assert len(text.splitlines()) <= MAX_LINES
 

@@ -11,6 +11,7 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.unknown_values import with_stand_ins
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.model.case_file import case_from_json
@@ -102,7 +103,7 @@ def test_uuids_have_their_form_and_differ(values: tuple[str, str], verdict: Verd
     report = check_prepared(given, Recorded(answer_to(given, with_uuids(*values))))
     assert report.verdict is verdict
     assert report.unknown_columns == ("k",)
-    assert "  in k: of the right form, and no two of them alike" in explain_lines(report)
+    assert "  in k: of the right form, and no two of them alike" in explain_lines(case_document(report))
 
 
 def test_the_feed_shows_the_values_of_the_table() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.store import Finding
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.mismatch import MAX_LINES, WIDTH, mismatch_report
 from mergecheck.harness.report.render import statement_lines, table_lines
@@ -92,13 +93,15 @@ def finding(found: CaseReport) -> Finding:
 
 def test_report_of_a_finding(snapshot: SnapshotAssertion) -> None:
     """The whole report of a small finding."""
-    text = mismatch_report(report(), finding=finding(report()), path=Path(".mergecheck/findings/k7Q2mD.json"))
+    text = mismatch_report(
+        case_document(report(), finding=finding(report()), where=Path(".mergecheck/findings/k7Q2mD.json"))
+    )
     assert text == snapshot
 
 
 def test_explanation_of_a_case(snapshot: SnapshotAssertion) -> None:
     """The whole explanation that ``run`` prints."""
-    assert "\n".join(explain_lines(report())) == snapshot
+    assert "\n".join(explain_lines(case_document(report()))) == snapshot
 
 
 def test_sql_script_of_a_case(snapshot: SnapshotAssertion) -> None:
@@ -154,7 +157,7 @@ def test_explanation_of_an_evolution(snapshot: SnapshotAssertion) -> None:
             answer=Prediction(schema=schema, rows=rows, metrics={}, cdf=None, committed=True, path=MergePath.D)
         ),
     )
-    assert "\n".join(explain_lines(found)) == snapshot
+    assert "\n".join(explain_lines(case_document(found))) == snapshot
 
 
 def test_a_script_of_a_table_without_columns() -> None:
@@ -168,7 +171,7 @@ def test_a_report_never_names_control_characters_raw() -> None:
     nasty = Case(
         id="n", target=Target(schema=SCHEMA, files=(((1, "\x1b[2J\n\u202e"),),)), source=None, sql="MERGE \x1b[0m"
     )
-    text = mismatch_report(report(nasty))
+    text = mismatch_report(case_document(report(nasty), where="k.json"))
     assert "\x1b" not in text
     assert "\u202e" not in text
 
@@ -178,13 +181,15 @@ def test_a_rejected_merge_is_explained() -> None:
     rejected = Rejection(error_class="DELTA_X", message="no\nsuch thing")
     either = replace(rejected, other_classes=frozenset({"DELTA_Z", "DELTA_Y"}))
     lines = explain_lines(
-        CaseReport(
-            case=CASE,
-            engine="e",
-            engine_version="1",
-            verdict=Verdict.BOTH_REJECTED,
-            reference=Reference(answer=either),
-            result=rejected,
+        case_document(
+            CaseReport(
+                case=CASE,
+                engine="e",
+                engine_version="1",
+                verdict=Verdict.BOTH_REJECTED,
+                reference=Reference(answer=either),
+                result=rejected,
+            )
         )
     )
     assert "  rejected    DELTA_X" in lines
@@ -213,7 +218,9 @@ def test_a_report_fits(
         sql="MERGE INTO target t USING source s ON t.id = s.id" + clause * num_clauses,
     )
     mismatch = Mismatch(check=Check.CDF, against="reference", kind="extra_rows", lines=("line " + cell,) * num_lines)
-    lines = mismatch_report(report(case, (mismatch,) * num_mismatches), finding=finding(report())).split("\n")
+    lines = mismatch_report(
+        case_document(report(case, (mismatch,) * num_mismatches), finding=finding(report()), where="k.json")
+    ).split("\n")
     assert len(lines) <= MAX_LINES
     assert max(map(len, lines)) <= WIDTH
     assert [line.split(":")[0].strip() for line in lines[-3:]] == ["Reproduce", "In pytest", "As SQL"]
@@ -222,7 +229,7 @@ def test_a_report_fits(
 def test_every_mismatch_keeps_a_line() -> None:
     """A long list of rows does not push the metrics out of the report."""
     rows = Mismatch(check=Check.ROWS, against="reference", kind="extra_rows", lines=("a row",) * 12)
-    text = mismatch_report(report(mismatches=(rows, MISMATCHES[1])))
+    text = mismatch_report(case_document(report(mismatches=(rows, MISMATCHES[1])), where="k.json"))
     assert "numTargetRowsInserted" in text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -21,17 +21,17 @@ from mergecheck.harness.cli.options import (
 from mergecheck.harness.cli.output.terminal import emit_json, show, text_width
 from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
 from mergecheck.harness.engines.spark_values.on_demand import SparkNotStarted
-from mergecheck.harness.explanation.document import explanation_json
-from mergecheck.harness.explanation.explanation_text import MOST_EVALUATED_PAIRS, pair_lines, reading_lines, why_lines
+from mergecheck.harness.explanation.explanation_text import MOST_EVALUATED_PAIRS
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.properties.source_tables import most_source_rows
-from mergecheck.harness.report.mismatch import difference_lines, headline, reproduce_lines
-from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
+from mergecheck.harness.report.document import CaseDocument, case_document
+from mergecheck.harness.report.explain import row_lines
+from mergecheck.harness.report.explanation_json import explanation_json
 from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.axes.variant import without_variant
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import ExitCode, Expressions, Verdict
-from mergecheck.model.outcome import Rejection, Unsupported
+from mergecheck.model.outcome import Unsupported
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
@@ -80,18 +80,25 @@ def explain(
     chosen = one_case(case, case_id, trust=trust, verb="explain")
     expressions = Expressions(expressions_name)
     report: CaseReport | None = None
-    readings: tuple[str, ...] = ()
+    hypotheses: tuple[str, ...] = ()
     if engine_name is None:
         reference = _evaluated(chosen, _reference_alone(expressions))
     else:
         deviations = known_deviations(deviation_files, none=no_deviations)
         limit = TimeLimit(seconds=case_seconds)
-        report, reference, readings = _checked(chosen, engine_name, expressions, deviations, limit)
+        report, reference, hypotheses = _checked(chosen, engine_name, expressions, deviations, limit)
+    where = None if case == STANDARD_INPUT else case
+    document = (
+        CaseDocument(case=chosen, reference=reference, report=None)
+        if report is None
+        else replace(
+            case_document(report, hypotheses=hypotheses, where=where, case_id=case_id), case=chosen, reference=reference
+        )
+    )
     if as_json:
-        emit_json(explanation_json(chosen, reference, report, readings, with_pairs=with_pairs))
+        emit_json(explanation_json(document, with_pairs=with_pairs))
     else:
-        where = None if case == STANDARD_INPUT else case
-        _print(chosen, reference, report, readings, where=where, case_id=case_id, with_pairs=with_pairs)
+        show("\n".join(row_lines(document, width=text_width() - 2, with_pairs=with_pairs)))
     return _exit_code(reference, report)
 
 
@@ -128,7 +135,7 @@ def _checked(
             rerun=rerun_on(engine_name, expressions=expressions, deviations=deviations),
         )
         report = check_saved(case, checker)
-        return report, _evaluated(report.case, reference), checker.readings(report)
+        return report, _evaluated(report.case, reference), checker.hypotheses(report)
 
 
 def _exit_code(reference: Reference, report: CaseReport | None) -> ExitCode:
@@ -141,51 +148,3 @@ def _exit_code(reference: Reference, report: CaseReport | None) -> ExitCode:
         Verdict.ENGINE_ERROR: ExitCode.ENGINE,
     }
     return codes.get(report.verdict, ExitCode.AGREE)
-
-
-def _print(
-    case: Case,
-    reference: Reference,
-    report: CaseReport | None,
-    readings: tuple[str, ...],
-    *,
-    where: str | None,
-    case_id: str | None,
-    with_pairs: bool,
-) -> None:
-    width = text_width() - 2
-    head = f"EXPLAINED   reference duckdb   case {case.id}" if report is None else headline(report)
-    lines = [
-        *_head_lines(head, width),
-        *([f"  {printable(report.reason)}"] if report is not None and report.reason else []),
-        "",
-    ]
-    lines += _indented(table_lines(case, width=width))
-    lines += _indented(settings_lines(case))
-    lines += ["", *_indented(statement_lines(case.sql, width=width)), "", "why"]
-    lines += _indented(why_lines(case, reference, width=width))
-    if isinstance(reference.answer, Rejection):
-        lines += _indented([f"  {line}" for line in wrap(printable(reference.answer.message), width - 4)])
-    if with_pairs:
-        lines += ["pairs", *_indented(pair_lines(case, reference.trace, width=width) or ["(none were evaluated)"])]
-    if report is not None and report.mismatches:
-        lines += ["differences", *_indented(difference_lines(report))]
-        told = reading_lines(readings, width=width) or ["no alternative that was tried agrees"]
-        lines += ["reading", *_indented(told)]
-        lines += [] if where is None else ["", *reproduce_lines(report, where, case_id=case_id)]
-    show("\n".join(printable(line).rstrip() for line in lines))
-
-
-def _head_lines(head: str, width: int) -> list[str]:
-    """Break a headline between its parts."""
-    lines: list[str] = []
-    for part in head.split("   "):
-        if lines and len(lines[-1]) + len(part) + 3 <= width:
-            lines[-1] += f"   {part}"
-        else:
-            lines.append(f"  {part}" if lines else part)
-    return lines
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return ["  " + line for line in lines]

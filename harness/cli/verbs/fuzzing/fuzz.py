@@ -44,6 +44,7 @@ from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS, TimeLimit
 from mergecheck.harness.properties.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
 from mergecheck.harness.report import events
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
@@ -255,7 +256,8 @@ def _run(
             saved.append(event)
             if not output.as_json:
                 with progress.paused():
-                    show(mismatch_report(event.finding.report, finding=event.finding, path=event.path) + "\n")
+                    document = case_document(event.finding.report, finding=event.finding, where=event.path)
+                    show(mismatch_report(document) + "\n")
 
     for path, what in keep_crashed_cases(FindingsDirectory(options.findings)):
         notice(f"crashed: {what}\n  saved to {path}")

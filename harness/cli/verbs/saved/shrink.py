@@ -34,6 +34,7 @@ from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, 
 from mergecheck.harness.findings.shrink.shrinker import shrink as shrunk
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.processes.time_limit import TimeLimit
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.report.render import printable
@@ -130,12 +131,12 @@ def shrink(
             return EXIT_CODES[report.verdict]
         limits = ShrinkLimits(max_seconds=max_seconds, max_runs=max_runs)
         result = _Shrinking(checker, report, limits).run(quiet=quiet)
-        readings = checker.readings(result.report)
-    path = _keep(result, saved, store, output, engine=name_of_engine(engine), readings=readings)
+        hypotheses = checker.hypotheses(result.report)
+    path = _keep(result, saved, store, output, engine=name_of_engine(engine), hypotheses=hypotheses)
     if as_json:
         emit_json(result.document(path))
     else:
-        show(mismatch_report(result.report, path=path, readings=readings) + "\n")
+        show(mismatch_report(case_document(result.report, where=path, hypotheses=hypotheses)) + "\n")
         show("\n".join(result.lines(path)))
     return ExitCode.AGREE if report.deviations else ExitCode.MISMATCH
 
@@ -219,7 +220,7 @@ def _keep(
     output: Path | None,
     *,
     engine: str,
-    readings: tuple[str, ...],
+    hypotheses: tuple[str, ...],
 ) -> Path:
     found_by = saved.origin.found_by if saved.origin is not None else "shrink"
     seed, number = (None, None) if saved.origin is None else (saved.origin.seed, saved.origin.number)
@@ -228,4 +229,6 @@ def _keep(
         write_case(output, case_text(result.report.case, origin))
         return output
     path = store.path_of(result.report.case.id)
-    return store.save(result.report.case, mismatch_report(result.report, path=path, readings=readings), origin)
+    return store.save(
+        result.report.case, mismatch_report(case_document(result.report, where=path, hypotheses=hypotheses)), origin
+    )

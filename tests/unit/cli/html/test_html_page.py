@@ -27,6 +27,7 @@ from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.store import Finding
 from mergecheck.harness.properties.limits import Limits
 from mergecheck.harness.properties.statistics import Counts, Stop, Summary
+from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.report.fuzz_figures import RunFigures
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
@@ -96,7 +97,9 @@ def report(schema: Schema = SCHEMA, *, value: str = "x", wrong: str = "y", name:
 def html(*reports: CaseReport, not_read: tuple[str, ...] = ()) -> str:
     page = replay_page(
         [
-            ShownCase(report=one, where=f"{one.case.id}.json", readings=("as if NULL counted as TRUE",))
+            ShownCase(
+                document=case_document(one, where=f"{one.case.id}.json", hypotheses=("as if NULL counted as TRUE",))
+            )
             for one in reports
         ],
         engine="fake",
@@ -226,7 +229,7 @@ def test_a_finding_of_a_search() -> None:
         num_runs=30,
         seconds=2.0,
         cut_short=True,
-        readings=("as if clause 1 deleted the row",),
+        hypotheses=("as if clause 1 deleted the row",),
     )
     counts = Counts(num_cases=20, findings=Counter({finding.id: 2}))
     summary = Summary(seed=5, stop=Stop.BUDGET, seconds=4.0, counts=counts)

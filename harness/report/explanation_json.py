@@ -9,26 +9,20 @@ from mergecheck.model.outcome import Prediction
 from mergecheck.model.values import encode_row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mergecheck.harness.explanation.row_stories import RowStory
-    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.harness.report.document import CaseDocument
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
 
 
-def explanation_json(
-    case: Case, reference: Reference, report: CaseReport | None, readings: Sequence[str], *, with_pairs: bool
-) -> dict[str, Any]:
-    """Write an explanation as JSON.
+def explanation_json(shown: CaseDocument, *, with_pairs: bool) -> dict[str, Any]:
+    """Write an explanation as ``explain --json`` gives it.
 
     Args:
-        case: the case.
-        reference: its evaluation.
-        report: the check on an engine, if there was one.
-        readings: the explanations of the engine's result.
+        shown: the case, with a report if an engine ran it.
         with_pairs: also write the value of ON for every pair of rows that the trace has.
     """
+    case, reference = shown.case, shown.reference
     answer, trace = reference.answer, reference.trace
     document: dict[str, Any] = {
         "id": case.id,
@@ -43,8 +37,9 @@ def explanation_json(
             {"target": rid + 1, "source": sid + 1, "on": value}
             for (sid, rid), value in sorted(trace.matches.on_values.items(), key=lambda item: item[0][::-1])
         ]
-    if report is not None:
-        document |= {"engine": report.engine, "verdict": report.verdict.value, "readings": list(readings)}
+    if shown.report is not None:
+        report = shown.report
+        document |= {"engine": report.engine, "verdict": report.verdict.value, "readings": list(shown.hypotheses)}
     return document
 
 
