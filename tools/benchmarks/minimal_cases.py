@@ -36,7 +36,7 @@ _MOST = 0.9
 @click.option(
     "--results",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Results of `python -m tools.selfcheck` with the same faults, which say by which case each was found.",
+    help="Results of `python -m tools.selfcheck` with the same faults, which name the case by which each was found.",
 )
 @click.option("--max-cases", type=int, default=1000, show_default=True, help="As it was given to selfcheck.")
 @click.option(
@@ -48,7 +48,7 @@ _MOST = 0.9
 def minimal_cases(
     *, names: tuple[str, ...], seed: int, results: Path | None, max_cases: int, out: Path, before: Path | None
 ) -> None:
-    """Shrink a case of every planted fault, and count the tokens of what is left."""
+    """Shrink a case of every planted fault, and count the tokens of the result."""
     earlier = {} if before is None else _read(before)
     begin = {name: line["index"] for name, line in earlier.items()}
     if results is not None:

@@ -52,7 +52,7 @@ def browser() -> str:
 
 
 def headless(command: str, *arguments: str) -> str:
-    """Run the browser without a window, with a profile of its own, and return what it prints."""
+    """Run the browser without a window, with a profile of its own, and return its output."""
     with tempfile.TemporaryDirectory() as profile:
         flags = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb")
         done = subprocess.run(  # noqa: S603 - the browser that was found
@@ -82,7 +82,7 @@ def width_of(command: str, page: Path, width: int) -> int:
         shown = headless(command, "--virtual-time-budget=5000", "--window-size=2000,1000", "--dump-dom", frame.as_uri())
     title = re.search(r"<title>(\d+)</title>", shown)
     if title is None:
-        raise click.ClickException(f"the browser did not say how wide {page} is")
+        raise click.ClickException(f"the browser did not report the width {page} is")
     return int(title[1])
 
 

@@ -7,8 +7,8 @@ anybody looked at what is supported; its share is reported apart.
     python -m tools.benchmarks.statements --expressions auto
     python -m tools.benchmarks.statements --engine pyspark --engine delta-spark
 
-With ``--expressions auto`` Spark gives the values of what has no translation to DuckDB; the table then says how many
-statements are judged with its help.
+With ``--expressions auto`` Spark evaluates expressions that have no translation to DuckDB; the table then has the
+number of statements are judged with its help.
 
 ``--record`` writes the kinds of the answers, which the tests expect, to ``answers.json`` beside the cases.
 """
@@ -84,7 +84,7 @@ class Answered:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the reference says what the statement comes to."""
+        """Whether the reference predicts the result of the statement."""
         return not isinstance(self.prepared.reference.answer, Unsupported)
 
 
@@ -132,7 +132,7 @@ def _origins(answered: Iterable[Answered]) -> list[str]:
 
 
 def run_engine(engine: Engine, answered: Iterable[Answered]) -> list[CaseReport]:
-    """Check on an engine what the reference judges; the engine is closed then."""
+    """Check the statements that the reference judges on an engine; the engine is closed then."""
     checker = Checker(engine=engine, deviations=load_deviations())
     try:
         return [checker.check(one.prepared) for one in answered if one.is_judged]
@@ -165,7 +165,7 @@ def _print_engine(name: str, reports: list[CaseReport]) -> bool:
 @click.option("--origin", "origins", multiple=True, help="Only statements of this origin.")
 @click.option("--record", is_flag=True, help="Write the kinds of the answers for the tests.")
 def main(*, engines: tuple[str, ...], expressions: str, origins: tuple[str, ...], record: bool) -> None:
-    """Say how many statements are judged, why the rest are not, and what engines make of them."""
+    """Count the judged statements, list why the rest are not judged, and run them on engines."""
     # before the reference asks for the values of expressions: an engine decides what the Spark session has
     loaded = [load_engine(name) for name in engines]
     reference = MergeReference(SparkEvaluator() if expressions == "auto" else None)

@@ -45,7 +45,7 @@ _TURN, _TURN_OF_JOBS = 10, 50
 """Merges that a mode checks at least, per job, before the next one has its turn."""
 _SECONDS, _SECONDS_OF_JOBS = 1.0, 10.0
 """How long a turn lasts at least; the jobs of a mode wait for each other at its end."""
-# What the engines on Spark spend a case on; the rest is their settings and the reading of errors.
+# The phases of a case on the Spark engines; the rest is settings and the reading of errors.
 _SET_UP = ((spark_engine, "write_target", "set-up"), (spark_engine, "write_source", "set-up"))
 _PARTS: dict[str, tuple[tuple[ModuleType, str, str], ...]] = {
     "pyspark": (*_SET_UP, (pyspark, "merge_sql", "merge"), (pyspark, "observe", "read back")),
@@ -55,7 +55,7 @@ _PARTS: dict[str, tuple[tuple[ModuleType, str, str], ...]] = {
 
 @dataclass(slots=True)
 class Mode:
-    """One engine, alone or in batches, and what it has done so far.
+    """One engine, alone or in batches, and its counts so far.
 
     Attributes:
         seconds: by phase; the parts of ``engine`` are in it too, and ``all`` is the time that passed.
@@ -98,7 +98,7 @@ class Mode:
         self.seconds["all"] += time.perf_counter() - started
 
     def forget(self) -> None:
-        """Leave what was done so far out of the figures."""
+        """Leave the counts so far out of the figures."""
         self.seconds.clear()
         self.verdicts.clear()
         self.num_cases = self.num_merges = self.num_turns = 0

@@ -1,4 +1,4 @@
-"""What one case has of each dimension, by the reference alone."""
+"""The values of one case in each dimension, by the reference alone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def values_of(case: Case, reference: MergeReference) -> frozenset[str] | None:
-    """Give what a case has, as ``dimension=thing``; None if the reference cannot judge the case.
+    """Return the properties of a case, as ``dimension=thing``; None if the reference cannot judge the case.
 
-    Where ambiguous matches are refused (R-320), the conditions are those of a merge that allows them: an executor
+    Where ambiguous matches are refused (R-320), the conditions are taken from a merge that allows them: an executor
     that tries conditions first must not differ.
     """
     answer = reference.evaluate(case)

@@ -59,7 +59,7 @@ def families_named(e: Evidence, *expressions: exp.Expr) -> Iterator[str]:
 
 
 def families_assigned(e: Evidence) -> Iterator[str]:
-    """Name the families of the columns that the statement assigns, those of stars included."""
+    """Name the families of the columns that the statement assigns, by stars as well."""
     if e.merge is None:
         return
     types = {field.name.lower(): field.type for field in e.merge.final_schema.columns}
@@ -71,7 +71,7 @@ def families_assigned(e: Evidence) -> Iterator[str]:
 
 
 def nestings(types: Iterable[DataType]) -> Iterator[str]:
-    """Say how types nest: ``struct``, ``array``, ``map``, and ``deeper`` for one of these within another."""
+    """Return how types nest: ``struct``, ``array``, ``map``, and ``deeper`` for nesting inside another one."""
     for data_type in types:
         if isinstance(data_type, StructType | ArrayType | MapType):
             yield family_of(data_type)

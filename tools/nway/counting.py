@@ -25,7 +25,7 @@ class Together:
 
     Attributes:
         counts: of every combination, impossible ones included.
-        impossible: the combinations that cannot be, with the number of the entry that says why.
+        impossible: the combinations that cannot be, with the number of the entry that has the reason.
     """
 
     counts: Mapping[Values, int]

@@ -1,4 +1,4 @@
-"""The dimensions of a case: each with its values, and a function that says which of them a case has.
+"""The dimensions of a case: each with its values, and a function that returns the values of a case.
 
 A case has several values of most dimensions: it has several clauses, columns and rows. A value is one thing that a
 case may have, or several that occur too seldom alone (``date`` and ``timestamp``). Pairs are counted over all values.
@@ -28,8 +28,8 @@ class Dimension:
     """One dimension.
 
     Attributes:
-        read: names what a case has.
-        values: for pairs; each with what it stands for.
+        read: returns the properties of a case.
+        values: for pairs; each with its meaning.
         coarse: for triples; empty if the dimension is left out there.
     """
 
@@ -311,7 +311,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
 
 
 def grouped(raw: Collection[str], *, coarse: bool) -> frozenset[str]:
-    """Turn what a case has, as ``dimension=thing``, into the values that are counted."""
+    """Turn the properties of a case, as ``dimension=thing``, into the values that are counted."""
     return frozenset(
         f"{each.name}={value}"
         for each in DIMENSIONS

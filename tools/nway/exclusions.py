@@ -1,4 +1,4 @@
-"""How to say that values cannot occur together, and the sets of values that several entries name."""
+"""Entries for values that cannot occur together, and sets of values that several entries name."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from tools.nway.impossible_cases import ROWS, STATEMENTS, TABLES
 from tools.nway.impossible_results import RESULTS
 
 PAIRS = (*STATEMENTS, *ROWS, *RESULTS, *TABLES)
-"""For pairs; a three that holds one of these is impossible, too."""
+"""For pairs; a triple that holds such a pair is impossible, too."""
 
 _MEET = ("one to one", "source row with several targets", "ambiguous")
 _BOTH_HAVE_ROWS = (*_MEET, "NULL in ON", "none")
@@ -81,4 +81,4 @@ TRIPLES: tuple[Impossible, ...] = (
         )
     ),
 )
-"""What is impossible only if three come together."""
+"""Impossible only for three values together."""

@@ -1,4 +1,4 @@
-"""Values that cannot occur together because of what a case is: its statement, its rows and its tables."""
+"""Values that cannot occur together because of a case's statement, rows and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that cannot occur together because of what a merge does: its path, its changes, or why it is refused."""
+"""Values that cannot occur together because of a merge's path, its changes, or the reason for its refusal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RESULTS: tuple[Impossible, ...] = (
         never("it was refused before its rows were matched", ("result", ("refused",)), (f"condition of {rows}", ANY))
         for rows in ("pairs", "ambiguous rows", "source rows", "target rows")
     ),
-    never("changes are those of a merge that succeeds", ("result", ("refused", "failed")), ("change", CHANGES)),
+    never("changes are made by a merge that succeeds", ("result", ("refused", "failed")), ("change", CHANGES)),
     *never_with(
         "it was refused before it was resolved",
         ("result", ("refused",)),
@@ -108,4 +108,4 @@ RESULTS: tuple[Impossible, ...] = (
     ),
     never("no new row", ("change", ("nothing",)), ("written", ("partition=NULL",))),
 )
-"""By what becomes of a case."""
+"""By the outcome of a case."""

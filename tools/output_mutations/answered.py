@@ -1,4 +1,4 @@
-"""What is corrupted: an engine's answer to a case, and what it is held against."""
+"""The input of an output mutation: an engine's answer to a case, and the reference's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """An engine's answer to a case, and what it is held against."""
+    """An engine's answer to a case, and the reference's answer."""
 
     case: Case
     reference: Reference

@@ -32,7 +32,7 @@ _SHOWN = ("rows", "schema", "metrics", "cdf", "error_class", "exact_metric_names
 
 @dataclass(slots=True, kw_only=True)
 class RecordedEngine:
-    """An engine that answers as it is told: an ``Engine`` without a system behind it."""
+    """An engine that returns a recorded answer: an ``Engine`` without a system behind it."""
 
     name: str
     version: str

@@ -1,4 +1,4 @@
-"""The corruptions: what may go wrong in an engine's answer beside what a known deviation says."""
+"""The output mutations: faults that an engine's answer may have in addition to a known deviation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OutputMutation:
     """One way to spoil an answer.
 
     Attributes:
-        name: says it, for the table.
+        name: for messages.
         spoiled: gives every answer that it makes of one; none if it does not apply.
     """
 
@@ -209,7 +209,7 @@ def _another_class(rejection: Rejection, _: Answered) -> Iterator[Rejection]:
 
 
 def _another_message(rejection: Rejection, given: Answered) -> Iterator[Rejection]:
-    if not given.capabilities.error_class:  # Delta's and Spark's classes say what happened, whatever the text is
+    if not given.capabilities.error_class:  # Delta's and Spark's classes identify the error, whatever the text is
         yield replace(rejection, message="something else went wrong")
 
 

@@ -1,4 +1,4 @@
-"""Corruptions of what a table's log and the command say of a merge."""
+"""Mutations of a merge's entries in the log, and of the command's result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FILE_METRICS = (
 
 
 def file_metrics_changed(outcome: Outcome, _: Answered) -> Iterator[Outcome]:
-    """Change metrics of files that the reference bounds only: the log says them exactly (P-10)."""
+    """Change metrics of files that the reference bounds only: the log has them exactly (P-10)."""
     record = _record(outcome)
     for name in _FILE_METRICS:
         if record is not None and record.actions and name in outcome.metrics:
@@ -45,7 +45,7 @@ def times_changed(outcome: Outcome, _: Answered) -> Iterator[Outcome]:
 
 
 def definition_changed(outcome: Outcome, _: Answered) -> Iterator[Outcome]:
-    """Change, lose and add what the log says of the table (R-704)."""
+    """Change, remove and add entries about the table in the log (R-704)."""
     record = _record(outcome)
     if record is None:
         return

@@ -1,4 +1,4 @@
-"""Other values of a type: what a corrupted cell holds."""
+"""Other values of a type, for a changed cell."""
 
 from __future__ import annotations
 

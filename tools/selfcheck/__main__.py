@@ -117,7 +117,7 @@ def selfcheck(
     if as_list:
         _list(faults, with_changes=bool(names), as_json=as_json)
         return ExitCode.AGREE
-    require_place()  # the processes that run Spark could only say that they did not start
+    require_place()  # the processes that run Spark could only report that they did not start
     found = _run(
         faults,
         tuple(range(first_seed, first_seed + seeds)),

@@ -29,7 +29,7 @@ _AFTER_ANALYSIS = "merge.command._Command._prepare"
 
 
 def differs_during_analysis(mutant: Mutant) -> bool:
-    """Tell whether the analysis calls every function that a mutant changes, as often as a whole merge would."""
+    """Return whether the analysis calls every function that a mutant changes, as often as a whole merge would."""
     names = [change.function for change in mutant.fault.changes]
     return (
         all(name.startswith(_ANALYSIS) for name in names)

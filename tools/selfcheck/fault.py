@@ -1,4 +1,4 @@
-"""Planted faults: what an entry of the catalogue says, and how it is switched on."""
+"""Planted faults: the entries of the catalogue, and how they are switched on."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class Fault:
 
     Attributes:
         id: what tables, the command line and tests call it.
-        summary: what is wrong.
+        summary: the wrong behaviour.
         rules: the rules of the specification that it breaks.
-        changes: what is changed in the source.
-        when: what a case must have for the fault to show: a necessary condition, which saves runs.
+        changes: the changes of the source.
+        when: a property that a case must have for the fault to show: a necessary condition, which saves runs.
         in_workers: the function at the top of the task for Spark's workers in which the changes are made; None if they
             are made in the driver.
         two_scans: it is looked for in merges by two scans, as large ones are; otherwise small ones are single scans.
         comparable: the changed functions only compute, so that both versions can be called with the same arguments.
         origin: a bug of a released engine that it resembles.
         equivalent: why no valid case can show it, if that can be argued; it is run all the same, and not counted.
-        seldom: why random cases seldom show it; told of a fault that is not solved.
+        seldom: why random cases seldom show it; printed for a fault that is not solved.
     """
 
     id: str

@@ -1,6 +1,6 @@
 """Functions compiled anew from a changed source, which behave so for the length of a block.
 
-A function keeps its identity and gets another ``__code__``. So nobody has to look for the places that hold it: names
+A function keeps its identity and gets another ``__code__``. So the places that hold it need not be found: names
 imported into other modules, tables of functions, properties and caches all call the changed one, and none of them has
 to be put right afterwards. The process that changes a function may be Spark's driver or one of its Python workers, so
 this module imports nothing of ``merge`` by itself.
@@ -26,7 +26,7 @@ _PACKAGE = "mergecheck"
 
 
 class StaleChangeError(Exception):
-    """A change does not fit the source that it is about; the message says which and why."""
+    """A change does not fit its source; the message names the change and the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def compile_changes(changes: Iterable[Change]) -> Mapping[FunctionType, Function
     """Compile every function that some changes are about.
 
     Returns:
-        For each of these functions another one, which behaves as the changed source says. It has the same defaults.
+        For each function another one, which behaves like the changed source. It has the same defaults.
 
     Raises:
         StaleChangeError: see ``changed_source``; or the changed source is no Python, or it is the same code.
@@ -174,7 +174,7 @@ def _call(*args: Any, _function: Callable[..., Any], **kwargs: Any) -> Any:  # n
 
 @contextlib.contextmanager
 def replaced(functions: Mapping[FunctionType, FunctionType]) -> Iterator[None]:
-    """Let functions behave as others, whoever calls them, for the length of a ``with`` block."""
+    """Let functions behave like others for all callers, for the length of a ``with`` block."""
     kept = {function: copy_of(function) for function in functions}
     try:
         for function, other in functions.items():

@@ -44,9 +44,9 @@ def run_seeds(
         seeds: which seeds; each is one piece of work.
         max_cases: cases per seed.
         jobs: processes.
-        listener: told of every seed that is done.
+        listener: called after each seed.
         known: results of other seeds.
-        drop_missed: what one seed has missed is not looked for by those that begin later: it is not solved anyway.
+        drop_missed: seeds that begin later skip a fault that one seed has missed: it is not solved anyway.
 
     Raises:
         HarnessBugError: see ``run_seed``.
@@ -75,13 +75,13 @@ def _missed(faults: Sequence[Fault], results: Sequence[SeedResult]) -> tuple[str
 def shrink_faults(
     faults: Sequence[Fault], results: Sequence[SeedResult], *, jobs: int, listener: Callable[[Shrunk | None], None]
 ) -> list[Shrunk | None]:
-    """Shrink a killing case of every fault that a seed found: that of the lowest seed.
+    """Shrink a killing case of every fault that a seed found: the case of the lowest seed.
 
     Args:
         faults: which faults.
         results: the seeds.
         jobs: processes.
-        listener: told of every fault that is done.
+        listener: called after each fault.
     """
     first: dict[str, tuple[int, int]] = {}
     for result in sorted(results, key=lambda result: result.seed):

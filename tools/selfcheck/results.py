@@ -30,7 +30,7 @@ class KeptResults:
 
     Attributes:
         path: the file; made with the first result.
-        key: what a result has to be of.
+        key: the subject of a result.
     """
 
     path: Path

@@ -39,7 +39,7 @@ def rich_table(found: Score) -> Table:
 
 
 def summary_lines(found: Score) -> list[str]:
-    """Say what the table adds up to."""
+    """Sum up the table."""
     total = len(found.counted)
     lines = [
         "",

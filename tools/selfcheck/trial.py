@@ -92,7 +92,7 @@ def run_seed(
         cases: the seed's stream.
         seed: its number, for the result.
         max_cases: the limit.
-        listener: told after every case.
+        listener: called after every case.
 
     Raises:
         HarnessBugError: the right merge disagrees with the reference: find out why before faults are counted.
@@ -121,7 +121,7 @@ def run_seed(
 
 
 def killing_checks(report: CaseReport) -> tuple[str, ...]:
-    """Name what a report of a faulty merge shows; nothing if the fault does not show."""
+    """Name the differences in a report of a faulty merge; nothing if the fault does not show."""
     if report.verdict is Verdict.MISMATCH:
         checks: set[Check] = {mismatch.check for mismatch in report.mismatches if mismatch.against != "itself"}
         invariants = {mismatch.kind for mismatch in report.mismatches if mismatch.against == "itself"}
@@ -144,7 +144,7 @@ class _Trial:
         return check_case(self.case, self.engine, reference=lambda _: self.reference)
 
     def chosen(self, mutants: Sequence[Mutant]) -> list[Mutant]:
-        """Choose the mutants that are worth a run: those of merges by two scans and the others, each on such a merge.
+        """Choose the mutants that are worth a run: mutants of merges by two scans and the others, each on such a merge.
 
         Raises:
             HarnessBugError: see ``run_seed``.
@@ -175,7 +175,7 @@ class _Trial:
                 "Look at it with mergecheck run first; faults are only counted against a merge that agrees."
             )
         if report.verdict not in _JUDGED:
-            return []  # the right merge is known to differ here, so that a difference says nothing of a fault
+            return []  # the right merge is known to differ here, so that a difference does not reveal a fault
         return [mutant for mutant in mutants if mutant.fault.id in differing]
 
     def _watched_check(self, mutants: Sequence[Mutant]) -> tuple[set[str], CaseReport]:
@@ -184,7 +184,7 @@ class _Trial:
         return differing, report
 
     def _is_wrong(self, report: CaseReport) -> bool:
-        """Tell whether the merge without any fault gave an answer that it must not give, and is not known to give."""
+        """Return whether the merge without any fault gave a wrong answer that is not known."""
         if report.verdict in (*_JUDGED, Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
             return False
         return not self.deviations.explain(report, self.engine.capabilities)

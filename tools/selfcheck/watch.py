@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tools.selfcheck.fault import Mutant
 
-# What a function returns that acts, or plans a query: to call it twice is expensive at least, and says nothing.
+# The result of a function that acts, or plans a query: to call it twice is expensive at least, and proves nothing.
 _NOT_COMPARED = ("DataFrame", "Iterator", "Iterable", "PathResult", "WriteResult", "TouchedFiles")
 
 
@@ -30,7 +30,7 @@ _NOT_COMPARED = ("DataFrame", "Iterator", "Iterable", "PathResult", "WriteResult
 def watched(mutants: Sequence[Mutant]) -> Iterator[set[str]]:
     """Watch the right merge for the length of a ``with`` block.
 
-    Every call of a function that a mutant changes returns what the right function returns. The wrong versions are
+    Every call of a function that a mutant changes returns the right function's result. The wrong versions are
     called beside it, with the same arguments. A call alone counts as a difference if a function cannot be compared,
     or if Spark's workers would run the wrong version.
 
@@ -50,7 +50,7 @@ def watched(mutants: Sequence[Mutant]) -> Iterator[set[str]]:
 
 
 def is_compared(function: FunctionType) -> bool:
-    """Tell whether two versions of a function can be called with the same arguments, and what they return compared."""
+    """Return whether two versions of a function can be called with the same arguments, and their results compared."""
     returned = str(function.__annotations__.get("return", ""))
     return not any(name in returned for name in _NOT_COMPARED)
 
@@ -64,7 +64,7 @@ class _Watch:
 
     def of(self, right: FunctionType, rivals: Mapping[str, FunctionType | None]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - arguments of any function
-            if self.is_comparing:  # what a wrong version calls says nothing of the right merge
+            if self.is_comparing:  # calls of a wrong version are no calls of the right merge
                 return right(*args, **kwargs)
             answer, error = _call(right, args, kwargs)
             self.is_comparing = True

@@ -1,1 +1,1 @@
-"""Bad input: cases of strangers, and files, statements, flags and logs that somebody damaged."""
+"""Bad input: cases of strangers, and damaged files, statements, flags and logs."""

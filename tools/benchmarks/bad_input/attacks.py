@@ -17,7 +17,7 @@ SEED = 20261124  # the corpus is the same in every run
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What an attack aims at: a Delta table, a file beside it, and a file that a command would make."""
+    """The targets of an attack: a Delta table, a file beside it, and a file that a command would make."""
 
     table: str
     file: str
@@ -124,7 +124,7 @@ def cases(place: Place) -> Iterator[dict[str, Any]]:
 
 
 def mutated(place: Place) -> Iterator[dict[str, Any]]:
-    """Spell attacks otherwise: case, quotes, comments, spaces, brackets, queries around them, one token elsewhere.
+    """Write attacks in other ways: case, quotes, comments, spaces, brackets, queries around them, one token elsewhere.
 
     Mutations are of attacks on ``NOWHERE``, so that those on any place are the same.
     """

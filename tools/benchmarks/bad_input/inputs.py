@@ -44,7 +44,7 @@ class BadInput:
     """Files, and a command line that names them by ``{folder}``.
 
     Attributes:
-        kind: what was damaged.
+        kind: the sort of damage.
         arguments: of ``mergecheck``.
         files: their content by their path in the folder.
     """
@@ -139,7 +139,7 @@ def _expectation(seeds: _Seeds, chance: Random) -> BadInput:
 
 
 def _run(kind: str, case: dict[str, Any], *, trust: bool = True) -> BadInput:
-    """Have a case checked; what is refused as harmful reaches no parser but that of the refusal."""
+    """Have a case checked; a harmful text reaches only the parser that refuses it."""
     content = written(case).encode("utf-8", "surrogatepass")
     options = (*ENGINE, "--trust") if trust else ENGINE
     return BadInput(kind=kind, arguments=("run", *options, "{folder}/case.json"), files={"case.json": content})
@@ -158,7 +158,7 @@ def _sequence(seeds: _Seeds, chance: Random) -> BadInput:
 
 
 def _spec(seeds: _Seeds, chance: Random) -> BadInput:
-    """Damage a spec so that nobody can take it for one: a sound one would start Spark."""
+    """Damage a spec so that it is surely refused: a sound one would start Spark."""
     sound = chance.choice(seeds.specs)
     document = copy.deepcopy(sound)
     document.pop(chance.choice(list(document))) if chance.random() < 0.5 else document.update({"more": 1})

@@ -1,4 +1,4 @@
-"""Delta tables whose log or files somebody damaged."""
+"""Delta tables with a damaged log or damaged files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def damaged_table(sound: Mapping[str, bytes], chance: Random) -> dict[str, bytes]:
-    """Give the files of a table, one of them damaged or missing; ``sound`` are those of ``sound_table``."""
+    """Return the files of a table with one damaged or missing; ``sound`` are the files of ``sound_table``."""
     files = dict(sound)
     name = chance.choice(sorted(files))
     kind = chance.random()

@@ -50,7 +50,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What became of one input: the exit code, and what was written."""
+    """The result of one input: the exit code and the output."""
 
     given: BadInput
     outcome: Outcome

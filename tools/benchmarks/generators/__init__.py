@@ -1,1 +1,1 @@
-"""What the generator draws: combinations of values, and cases to find a fault beside a naive generator."""
+"""Measurements of the generator: combinations of values, and cases to find a fault, compared with a naive generator."""

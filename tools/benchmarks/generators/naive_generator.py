@@ -1,7 +1,7 @@
 """A naive generator of cases, to measure ours against: uniform values, and no thought of what matches what.
 
-It draws tables of a few types, uniformly distributed cells, and a statement over them: what one writes first. It lives
-here because nothing but the comparison uses it (``python -m tools.benchmarks.generators.naive_comparison``).
+It draws tables of a few types, uniformly distributed cells, and a statement over them, as a first attempt would. It
+lives here because nothing but the comparison uses it (``python -m tools.benchmarks.generators.naive_comparison``).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _LEAST_PAIRS, _LEAST_TRIPLES = 20, 1
 
 
 def main() -> int:
-    """Draw what is missing, count, and print what is rare."""
+    """Draw missing cases, count, and print rare values."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path, help="where the portions are")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,1 +1,1 @@
-"""Delta Lake's MERGE benchmark, rebuilt: its sixteen cases and what it lacks, on several engines in turn."""
+"""Delta Lake's MERGE benchmark, rebuilt: its sixteen cases and further ones, on several engines in turn."""

@@ -35,7 +35,7 @@ _ENGINES = (*_ON_SPARK, DeltaRsMerge.name)
 
 
 def main() -> None:
-    """Run the cases and print or write what was measured."""
+    """Run the cases and print or write the figures."""
     arguments = _parser().parse_args()
     cases = _chosen(arguments.case, additions=arguments.additions)
     engines = _engines(arguments.engine or list(_ON_SPARK), arguments.set)
@@ -53,7 +53,7 @@ def main() -> None:
         )
         for case in cases:
             results += run_case(case, engines, tables, iterations=arguments.iterations, report=_progress)
-            _write(results, tables, arguments)  # after each case, so that an interrupted run leaves what it has
+            _write(results, tables, arguments)  # after each case, so that an interrupted run leaves its results
     text = markdown(results, tables, iterations=arguments.iterations)
     print(json.dumps(document(results, tables), indent=2) if arguments.json else text)
 

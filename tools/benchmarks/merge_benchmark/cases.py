@@ -63,7 +63,7 @@ class BenchmarkCase:
 
     Attributes:
         clauses: the WHEN clauses.
-        updated, deleted, inserted: what the operation metrics must be: SQL over ``t`` and ``s``, the files of target
+        updated, deleted, inserted: the right operation metrics, as SQL over ``t`` and ``s``, the files of target
             and source, that gives one number.
         condition: ON.
         properties: table properties of the target.

@@ -1,4 +1,4 @@
-"""The engines as the benchmark runs them: one MERGE on a table at a path, and what its log says afterwards."""
+"""The engines as the benchmark runs them: one MERGE on a table at a path, and its log afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tools.benchmarks.merge_benchmark.cases import BenchmarkCase
 
-# Close to what a user has: adaptive execution, code generation, both compilers, memory. Both engines on Spark run in
+# Close to a user's settings: adaptive execution, code generation, both compilers, memory. Both engines on Spark run in
 # this one session.
 _SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": "4g",
@@ -44,11 +44,11 @@ _SETTINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What one run took and did.
+    """The times and the results of one run.
 
     Attributes:
         seconds: wall clock of the statement alone.
-        cpu_seconds: processor time of all processes meanwhile; None where it cannot be told.
+        cpu_seconds: processor time of all processes meanwhile; None where it cannot be measured.
         updated, deleted, inserted, copied: rows by the operation metrics.
         files_added, files_removed: data files by the commit.
     """
@@ -142,7 +142,7 @@ def _with_clause(merger: Any, clause: str) -> Any:  # noqa: ANN401 - the builder
 
 
 def measured(seconds: float, cpu_seconds: float | None, target: Path) -> Measured:
-    """Read from the target's log what the merge did; nothing where it made no commit."""
+    """Read the merge's metrics from the target's log; nothing where it made no commit."""
     actions = actions_of(target, 1)
     metrics: Mapping[str, str] = {}
     for action in actions:

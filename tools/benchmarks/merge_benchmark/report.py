@@ -57,7 +57,7 @@ def document(results: Sequence[CaseResult], tables: Tables) -> dict[str, Any]:
 
 
 def ratios_of(results: Sequence[CaseResult], engine: str, *, additions: bool, cpu: bool = False) -> list[float]:
-    """Divide an engine's time, or processor time, by that of ``pyspark``, case by case."""
+    """Divide an engine's time, or processor time, by ``pyspark``'s, case by case."""
     ratios = (
         _ratio(found, engine, cpu=cpu) for found in _by_case(results) if found[engine].case.is_addition is additions
     )

@@ -29,7 +29,7 @@ class WrongMetricsError(AssertionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What the operation metrics of a case must be; ``copied`` where files decide it exactly."""
+    """The right operation metrics of a case; ``copied`` where files decide it exactly."""
 
     updated: int
     deleted: int
@@ -112,7 +112,7 @@ def expect(case: BenchmarkCase, target: Path, source: Path, tables: Tables) -> E
 
 
 def _copied(case: BenchmarkCase, tables: Tables, changed: int) -> int | None:
-    """Count the other rows of the chosen files; every one of them has a match where there are enough."""
+    """Count the other rows of the chosen files; each has a match where there are enough."""
     if case.is_addition:
         return None
     if not case.shape.rows_matched or tables.vectors:
@@ -124,7 +124,7 @@ def check(case: BenchmarkCase, engine: str, expected: Expected, run: Measured) -
     """Hold a run against the numbers.
 
     Raises:
-        WrongMetricsError: says which number is wrong.
+        WrongMetricsError: a number is wrong; the message names it.
     """
     for name in ("updated", "deleted", "inserted", "copied"):
         wanted, got = getattr(expected, name), getattr(run, name)

@@ -1,4 +1,4 @@
-"""Targets and sources in bulk, by DuckDB, once per folder: exactly so many files and rows as the fractions say."""
+"""Targets and sources in bulk, by DuckDB, once per folder: with exactly the files and rows of the fractions."""
 
 from __future__ import annotations
 
@@ -148,5 +148,5 @@ class Tables:
 
 
 def keys_file(source: Path) -> Path:
-    """Return the file beside a source that holds its keys and says which rows match."""
+    """Return the file next to a source with its keys and the rows that match."""
     return source.with_name(f"{source.name}.keys")

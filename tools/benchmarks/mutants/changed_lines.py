@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from random import Random
     from types import ModuleType
 
-# Lines whose mutants say something else to a person, or nothing to anybody (a zip that checks less).
+# Lines whose mutants change only texts for a person, or change nothing (a zip that checks less).
 _LEFT_OUT = re.compile(r"strict=|^\s*def |_logger\.|raise |Error\(|TYPE_CHECKING|\"\"\"|^\s*#|^\s*@|^\s*f?\"")
 _SQL_SWAPS = (
     (" IS NULL", " IS NOT NULL"),
@@ -61,7 +61,7 @@ class ChangedLine:
 
 
 def modules_of(package: ModuleType, parts: Sequence[str]) -> Iterator[ModuleType]:
-    """Import the modules of a package whose names begin with one of ``parts``, packages left out."""
+    """Import the modules of a package whose names begin with any of ``parts``, packages left out."""
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if found.name.startswith(tuple(parts)) and not found.ispkg:
             yield importlib.import_module(found.name)
@@ -77,7 +77,7 @@ def one_per_line(module: ModuleType, random: Random) -> list[ChangedLine]:
 
 
 def _changes_code(source: str, changed: str) -> bool:
-    """Tell whether a change is Python, and more than another annotation: those are never evaluated."""
+    """Return whether a change is Python, and more than another annotation, which is never evaluated."""
     try:
         return _without_annotations(changed) != _without_annotations(source)
     except SyntaxError:
@@ -99,7 +99,7 @@ def _without_annotations(text: str) -> str:
 
 
 def _plain(given: ast.arguments) -> ast.arguments:
-    """Make all parameters ordinary ones: how they may be given is no matter of what a function does."""
+    """Make all parameters ordinary ones: the way they are given does not matter to a function's behaviour."""
     names = [*given.posonlyargs, *given.args, *given.kwonlyargs]
     defaults = [*given.defaults, *(default for default in given.kw_defaults if default is not None)]
     return ast.arguments([], names, given.vararg, [], [], given.kwarg, defaults)

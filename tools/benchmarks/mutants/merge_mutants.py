@@ -81,13 +81,13 @@ TESTS = {
 
 
 def main() -> None:
-    """Draw the mutants, run them, and say which survived."""
+    """Draw the mutants, run them, and list the survivors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
     parser.add_argument("--max-cases", type=int, default=200)
     parser.add_argument("--sample", type=int, help="so many mutants, drawn from all")
     parser.add_argument("--tests", action="store_true", help="run the tests of the mutant's part too")
-    parser.add_argument("--saved", action="store_true", help="hold what is left against the saved cases too")
+    parser.add_argument("--saved", action="store_true", help="also run the survivors on the saved cases")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
     if options.tests:

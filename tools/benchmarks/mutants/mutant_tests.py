@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _CACHED = type(cache(len))
 _QUICK_SECONDS = 0.5
-# How long the tests of a mutant may take: so long, and so many times what they took without it.
+# The time that the tests of a mutant may take: so many seconds, and so many times the time without it.
 _LEAST_SECONDS, _PATIENCE = 30.0, 5
 _OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-W", "ignore")
 _Place = tuple[str, int]
@@ -51,7 +51,7 @@ class TestsByFunction:
 
         Args:
             fault: the mutant.
-            quick: those of less than half a second, or else the others.
+            quick: the tests of less than half a second, or else the others.
 
         Raises:
             RuntimeError: pytest did not come to a verdict.
@@ -78,7 +78,7 @@ def watch_tests(package: ModuleType, tests: Sequence[str]) -> TestsByFunction:
         tests: files of tests.
 
     Raises:
-        RuntimeError: they do not pass, so that a failure would say nothing about a mutant.
+        RuntimeError: they do not pass, so that a failure would prove nothing about a mutant.
     """
     watch = _Watch(package)
     if not _pass(tests, watch):
@@ -144,7 +144,7 @@ def _pass(tests: Sequence[str], *plugins: object) -> bool:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         code = pytest.main([*_OPTIONS, *tests], plugins=plugins)
-    # A mutant may also break what a test module does as it is imported: a file of tests is INTERRUPTED then, and single
+    # A mutant may also break the import of a test module: a file of tests is INTERRUPTED then, and single
     # tests of it are not found, a USAGE_ERROR.
     failed = (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
     if code not in (pytest.ExitCode.OK, *failed):

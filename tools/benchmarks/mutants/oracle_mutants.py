@@ -3,9 +3,9 @@
     uv sync --group dev --group mutants
     python -m tools.benchmarks.mutants.oracle_mutants [--only reference] [--sample 300] [--seed 1]
 
-No engine merges here. A mutant of the reference is killed by the saved cases, whose authors say what comes out, by the
-invariants and metamorphic relations on random cases that it answers itself, or by the tests of its
-rules and of its expressions, which ask Spark. A mutant of the comparator is killed by its tests.
+No engine merges here. A mutant of the reference is killed by the saved cases, whose authors wrote the expected result,
+by the invariants and metamorphic relations on random cases that it answers itself, or by the tests of its rules and of
+its expressions, which ask Spark. A mutant of the comparator is killed by its tests.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from tools.selfcheck.fault import Fault
 
-# Which modules, and the tests that must kill what the cases do not.
+# Modules, and the tests that must kill the mutants that the cases do not kill.
 PARTS = {
     "reference": (
         "tests/spec/test_reference_rules.py",
@@ -90,7 +90,7 @@ SAVED = Path("tests/regress")
 
 
 def main() -> None:
-    """Draw the mutants, hold them against cases and tests, and say which survived."""
+    """Draw the mutants, run cases and tests on them, and list the survivors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
     parser.add_argument("--max-cases", type=int, default=60, help="random cases, each with all relations")

@@ -1,4 +1,4 @@
-"""Automatic mutants as faults that can be switched on in this process, as those of ``tools.selfcheck`` are."""
+"""Automatic mutants as faults that can be switched on in this process, like the faults of ``tools.selfcheck``."""
 
 from __future__ import annotations
 

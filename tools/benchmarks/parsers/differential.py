@@ -76,7 +76,7 @@ class SparkParser:
 
 
 def reference_reading(text: str, _: str | None) -> str | None:
-    """Write what the reference reads; None if it refuses the text."""
+    """Write the statement as the reference reads it; None if it refuses the text."""
     try:
         parse_statement(text)
         return plain_merge(text)
@@ -85,7 +85,7 @@ def reference_reading(text: str, _: str | None) -> str | None:
 
 
 def engine_reading(text: str, plan: str | None) -> str | None:
-    """Write what the engine reads; None if it refuses the text.
+    """Write the statement as the engine reads it; None if it refuses the text.
 
     Raises:
         UnsupportedStatementError: if Spark, whom the engine asks, has a plan for a text that the engine does not read.
@@ -184,7 +184,7 @@ def _one(found: Comparison, given: _Given, spark: SparkParser) -> None:
 
 
 def _is_explained(text: str, again: str | None, name: str, spark: SparkParser) -> bool:
-    """Tell whether Spark refuses a text with reason that a parser accepts.
+    """Return whether Spark refuses a text with reason that a parser accepts.
 
     The reference leaves the order of the kinds of clauses open (R-102). The engine leaves queries and literals to
     Spark, which runs them.

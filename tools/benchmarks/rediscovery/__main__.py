@@ -1,4 +1,4 @@
-"""Fuzz every released version that is known to be wrong, and hold what was found against what is known.
+"""Fuzz every released version that is known to be wrong, and compare the findings with the known causes.
 
 Run it with
 

@@ -81,7 +81,7 @@ def num_causes(seen: Iterable[Seen]) -> int:
 
 
 def shares(counted: dict[str, list[Cell]]) -> dict[str, str]:
-    """Say how many causes are known in all, and which shares of them were found at least and at most."""
+    """State the number of known causes, and the shares of them that were found at least and at most."""
     every = [cell for cells_of_version in counted.values() for cell in cells_of_version]
     known = sum(cell.known for cell in every)
     least = sum(min(cell.known, cell.least) for cell in every) / known

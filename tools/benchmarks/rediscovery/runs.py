@@ -1,4 +1,4 @@
-"""The fuzz runs of a version: what runs, and what it answered."""
+"""The fuzz runs of a version and their results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_version(engine: str, *, folder: Path, seed: int, max_time: int) -> list[
     """Fuzz one version in parts; a part whose answer is in the folder already is not run again.
 
     Returns:
-        The parts that came to an end. What ended without a result is said on stderr, and runs again the next time.
+        The parts that came to an end. A part without a result is reported on stderr, and runs again the next time.
     """
     home = folder / engine
     home.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@
 
 A master and two workers are started on this machine. In the first merge a task that writes is so slow that Spark runs
 it a second time elsewhere (speculation). In the second one, a worker and its executor are killed by a task. Both merges
-must insert every row once, report it, and commit files that are there; what the lost tasks wrote is in no version.
+must insert every row once, report it, and commit files that are there; files of the lost tasks are in no version.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What a merge met, and what it did.
+    """The faults that a merge met, and its result.
 
     Attributes:
         attempts: attempts at the task that met it, the retries of its stage included.
         slept: whether the first attempt came to its end, so that it was not overtaken.
-        version: what the merge has committed.
+        version: the version that the merge committed.
         num_inserted: rows by the merge's metrics.
         num_files: files that the log names.
         num_on_disk: files in the table's folder.
@@ -119,7 +119,7 @@ def _task(marks: str, *, kills: bool) -> Callable[[Iterator[Any]], Iterator[Any]
     slow_seconds, slept = _SLOW_SECONDS, f"{marks}/{_SLEPT}"
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
-        import os  # noqa: PLC0415 - as said above
+        import os  # noqa: PLC0415 - as above
         import signal  # noqa: PLC0415 - the same
         import time  # noqa: PLC0415 - the same
         from pathlib import Path  # noqa: PLC0415 - the same

@@ -42,7 +42,7 @@ class KilledCommits:
         num_kills: writers that were killed.
         num_versions: versions of the log.
         num_in_commit: kills that left a half-written file beside the log, which no reader takes for a version.
-        faults: what is wrong; empty if nothing is.
+        faults: empty if the log is right.
     """
 
     num_kills: int

@@ -4,7 +4,7 @@
 
 A process merges ``n = n + 1`` into a table of several files, over and over. It is killed at a random moment of a merge
 and replaced, so many times. After each kill, ``n`` must be the number of commits in every row, and every file that the
-log names must be there with the size that the log says. Files that no version names are left over; they are counted.
+log names must be there with the size in the log. Files that no version names are left over; they are counted.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def kill_merges(table: Path, *, num_kills: int, seed: int) -> Iterator[str]:
         What became of the table after each kill.
 
     Raises:
-        AssertionError: the table is not what the committed merges have made.
+        AssertionError: the table differs from the result of the committed merges.
     """
     moments = random.Random(seed)  # noqa: S311 - no secret
     base = DeltaTable(table).version()

@@ -38,7 +38,7 @@ class Cluster:
     work: Path
 
     def state(self) -> dict[str, Any]:
-        """What the master says of workers and applications."""
+        """The master's report of workers and applications."""
         with urllib.request.urlopen(f"{self.page}/json/", timeout=20) as answer:  # noqa: S310 - our own loopback
             found: dict[str, Any] = json.load(answer)
         return found
@@ -89,7 +89,7 @@ def connect_server(folder: Path, python: Path) -> Iterator[str]:
 
 
 def bare_python(folder: Path) -> Path:
-    """Make a Python that sees installed packages, but not this project, as that of a remote worker would."""
+    """Make a Python that sees installed packages, but not this project, like the Python of a remote worker."""
     packages = Path(pyspark.__file__).parents[1]
     path = folder / "bare-python"
     # without the module site no .pth file is read, and by such a file this project is installed
@@ -122,7 +122,7 @@ def mergecheck_json(folder: Path, *arguments: str, environment: Mapping[str, str
 
 @contextmanager
 def _spark(arguments: tuple[str, ...], log: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """Run one of Spark's own programs, and end it with all that it started."""
+    """Run a program of Spark, and end it with its children."""
     home = Path(pyspark.__file__).parent
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - Spark's own launcher
@@ -148,12 +148,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             continue
-        if number is signal.SIGTERM:  # executors are ended by their worker; whoever is left goes now
+        if number is signal.SIGTERM:  # executors are ended by their worker; the remaining ones are ended now
             time.sleep(0.2)
 
 
 def _said(log: Path, pattern: str) -> str:
-    """Wait until a program's log says something, and return the part in brackets."""
+    """Wait until a program's log matches a pattern, and return its group."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         found = re.search(pattern, log.read_text(errors="replace"))

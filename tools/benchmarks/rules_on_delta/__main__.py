@@ -27,7 +27,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def main() -> int:
-    """Run the checks; exit code 1 if Delta Lake answers one of them in another way."""
+    """Run the checks; exit code 1 if Delta Lake fails a check."""
     parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
     parser.add_argument("--rule", action="append", default=[], metavar="R-NNN", help="only this rule; may be repeated")
     given = parser.parse_args()

@@ -29,7 +29,7 @@ def _error(act: Callable[[], object]) -> str:
 
 
 def _missing_maps(lab: Lab) -> object:
-    builder: Any = _builder(lab)  # its types forbid what is tried here
+    builder: Any = _builder(lab)  # its types forbid this call
     calls = (builder.whenMatchedUpdate, builder.whenNotMatchedInsert, builder.whenNotMatchedBySourceUpdate)
     return [_error(call) for call in calls]
 

@@ -1,4 +1,4 @@
-"""What a merge returns and writes into its commit (R-110, R-702, R-710 to R-713, R-715)."""
+"""The result of a merge and the entries of its commit (R-110, R-702, R-710 to R-713, R-715)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check needs: fresh Delta tables, merges on them, and what they leave in log, history and events."""
+"""Fixtures of the checks: fresh Delta tables, merges on them, and their log, history and events."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Check:
     Attributes:
         rule: its number.
         question: in a few words.
-        ask: asks Delta Lake; what it raises is turned into the error's class.
-        expected: what the rule says.
+        ask: asks Delta Lake; an exception becomes the error's class.
+        expected: the result by the rule.
     """
 
     rule: str

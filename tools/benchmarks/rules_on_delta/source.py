@@ -80,7 +80,7 @@ def _by_source_columns(lab: Lab) -> object:
 
 
 def _persistent(lab: Lab) -> list[Any]:
-    context: Any = lab.spark.sparkContext._jsc  # noqa: SLF001 - PySpark does not list what is kept
+    context: Any = lab.spark.sparkContext._jsc  # noqa: SLF001 - PySpark does not list the persisted frames
     return [rdd for rdd in context.getPersistentRDDs().values() if rdd.name() == _NAME]
 
 

@@ -117,7 +117,7 @@ def _char(column: str, value: str, clauses: str = UPSERT, on: str = "t.id = s.id
 
 
 def _stored_char(lab: Lab) -> object:
-    """Read what the files hold, without the padding that Spark adds as it reads a table."""
+    """Read the values of the files, without the padding that Spark adds when it reads a table."""
     lab.table(lab.target, "id INT, v CHAR(3)")
     lab.table(lab.source, "id INT, v STRING", "(1, 'b')")
     lab.merge(UPSERT)

@@ -1,4 +1,4 @@
-"""``python -m tools.output_mutations.tables``: corrupt the tables that merges leave, count what is reported."""
+"""``python -m tools.output_mutations.tables``: change tables after merges, count the reported changes."""
 
 from __future__ import annotations
 

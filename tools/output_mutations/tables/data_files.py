@@ -73,7 +73,7 @@ def folder_mutants(table: WrittenTable) -> Iterator[Mutant]:
 
 
 def _vectors(table: WrittenTable) -> Iterator[tuple[str, range]]:
-    """Say in which files the new vectors are, and at which of their bytes; Delta Lake leaves others beside them."""
+    """Return the files of the new vectors, and their offsets; Delta Lake leaves other vectors in the files."""
     for action in table.actions:
         said = action.get("add", {}).get("deletionVector")
         file = vector_file(table.path, said)
@@ -97,7 +97,7 @@ def _new_files(table: WrittenTable) -> Iterator[tuple[int, str, Action, pa.Table
                 parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
                 rows = parquet.read(use_threads=False)
                 leaves = (parquet.schema.column(number) for number in range(len(parquet.schema)))
-                if any(leaf.physical_type == "INT96" for leaf in leaves):  # which tells no zone
+                if any(leaf.physical_type == "INT96" for leaf in leaves):  # which has no zone
                     if "timestamp_ntz" in table.metadata["schemaString"]:
                         continue
                     rows = rows.cast(pa.schema([field.with_type(_zoned(field.type)) for field in rows.schema]))

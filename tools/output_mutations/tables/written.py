@@ -38,7 +38,7 @@ class Mutant:
     """One change of a table.
 
     Attributes:
-        kind: what is changed, in words.
+        kind: the change, in words.
         files: the changed files.
         reason: why Delta's protocol allows it; empty if another reader could see the change, so that it must be found.
     """
@@ -53,12 +53,12 @@ class WrittenTable:
     """A table after a merge that agrees with the reference.
 
     Attributes:
-        case: what was merged.
-        reference: what the reference says of it.
+        case: the merge.
+        reference: the reference's answer.
         path: the table.
         contents: of all its files.
         before: its files before the merge.
-        outcome: what the table said.
+        outcome: as it was read from the table.
         capabilities: of the engine.
     """
 
@@ -87,7 +87,7 @@ class WrittenTable:
 
     @property
     def metadata(self) -> Action:
-        """What the log says of the table."""
+        """The table's definition in the log."""
         return table_metadata(self.path, self.version)
 
     def committing(self, actions: Sequence[Action], files: Files | None = None) -> Files:
@@ -134,7 +134,7 @@ def write_table(engine: ExistingTableEngine, case: Case, reference: Reference, p
     Args:
         engine: the system under test.
         case: what to merge.
-        reference: what the reference says of it.
+        reference: the reference's answer.
         path: an empty folder.
 
     Returns:
