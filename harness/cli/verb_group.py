@@ -104,7 +104,6 @@ SECTIONS: _Sections = {
     },
 }
 
-# TODO: remove with the next release.
 RENAMED: Mapping[str, str] = {
     **{name: f"cases {name}" for name in ("adopt", "export", "import", "shrink")},
     **{name: f"lab {name}" for name in _LAB},
