@@ -195,10 +195,13 @@ def test_a_bad_file_is_a_usage_error(project: pytest.Pytester, name: str) -> Non
 def test_an_engine_that_cannot_be_had_is_told_in_a_sentence(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An unknown name, and a table root that is no directory: the message, without a traceback."""
+    """An unknown name, and a table root that is no directory: the message, without a traceback.
+
+    A process of its own, because the place of tables is chosen once in a process.
+    """
     monkeypatch.setenv("MERGECHECK_TABLE_ROOT", "/no/such/directory")
     for engine, said in (("nosuch", "*nosuch*"), ("pyspark", "*/no/such/directory*is no directory*")):
-        result = run(project, "--mergecheck-fuzz", "1", "--mergecheck-engine", engine)
+        result = run_in_a_process(project, "--mergecheck-fuzz", "1", "--mergecheck-engine", engine)
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines([said])
         result.stdout.no_fnmatch_line("*Traceback*")

@@ -16,11 +16,13 @@ from mergecheck.harness.lab.conformance import Mark, certificate, conform, count
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.outcome import Outcome, Prediction
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
 
@@ -31,7 +33,12 @@ _DELTA_FAILS = {
 }
 
 
+_REFERENCE = MergeReference()
 _AGREED = {Verdict.AGREE, Verdict.BOTH_REJECTED}
+
+
+def check(case: Case, engine: Engine) -> CaseReport:
+    return check_case(case, engine, reference=_REFERENCE.evaluate)
 
 
 class Reference:
@@ -45,7 +52,7 @@ class Reference:
         self._forgets = forgets
 
     def run(self, case: Case) -> EngineResult:
-        answer = evaluate(case).answer
+        answer = _REFERENCE.evaluate(case).answer
         if not isinstance(answer, Prediction):
             return answer
         rows = case.target.rows if self._forgets and "BY SOURCE" in case.sql else answer.rows
@@ -56,7 +63,7 @@ class Reference:
 
 
 def test_every_case_says_what_must_come_out_and_the_reference_agrees() -> None:
-    results = list(conform(Reference(), check_case))
+    results = list(conform(Reference(), check))
     assert [f"{r.feature}/{r.name}" for r in results if r.mark is not Mark.PASS] == []
     assert len({case.id for case in suite()}) == len(suite()) > 50
     for case in suite():
@@ -65,14 +72,14 @@ def test_every_case_says_what_must_come_out_and_the_reference_agrees() -> None:
 
 
 def test_a_fault_fails_its_feature_and_no_other() -> None:
-    found = counts(list(conform(Reference(forgets=True), check_case)))
+    found = counts(list(conform(Reference(forgets=True), check)))
     assert found["not matched by source"][Mark.FAIL] == 3
     assert found["matched update"][Mark.FAIL] == 0
 
 
 @pytest.mark.spark
 def test_our_own_merge_conforms() -> None:
-    results = list(conform(PySparkEngine(start_session()), check_case))
+    results = list(conform(PySparkEngine(start_session()), check))
     assert [r.report.case.id for r in results if r.mark is not Mark.PASS] == []
 
 
@@ -81,7 +88,7 @@ def test_delta_lake_itself_agrees_with_what_the_suite_expects() -> None:
     """A sixth of the suite, and what is known to fail; ``mergecheck engine conform delta-spark`` runs all of it."""
     engine = DeltaSparkEngine(start_session())
     verdicts = {
-        case.id: check_case(case, engine).verdict
+        case.id: check(case, engine).verdict
         for number, case in enumerate(suite())
         if number % 6 == 0 or case.id in _DELTA_FAILS
     }
@@ -109,7 +116,7 @@ def test_the_certificate_can_be_kept_and_is_never_overwritten(
 
 def test_a_certificate_names_what_failed() -> None:
     engine = Reference(forgets=True)
-    document = certificate(engine, list(conform(engine, check_case)))
+    document = certificate(engine, list(conform(engine, check)))
     assert document["conforms"] is False
     failed = [case for case in document["cases"] if case["mark"] == "fail"]
     assert document["failed_checks"]["rows"] == len(failed) > 3
@@ -119,15 +126,18 @@ def test_a_certificate_names_what_failed() -> None:
 _HELPER = """
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.model.outcome import Outcome, Prediction
+
+
+_REFERENCE = MergeReference()
 
 
 class Reference:
     name, version, capabilities = "outside", "1", Capabilities(metrics=False)
 
     def run(self, case):
-        answer = evaluate(case).answer
+        answer = _REFERENCE.evaluate(case).answer
         if not isinstance(answer, Prediction):
             return answer
         return Outcome(schema=answer.schema, rows=answer.rows, cdf=answer.cdf, committed=answer.committed)

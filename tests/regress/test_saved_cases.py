@@ -19,13 +19,14 @@ from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import load_cases
 from mergecheck.model.outcome import Unsupported
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.model.case import Case
 
+REFERENCE = MergeReference()
 FOLDER = Path(__file__).parent
 STATEMENTS = FOLDER / "statements"  # not all of these are supported
 FILES = sorted(
@@ -81,7 +82,7 @@ def engine() -> Iterator[PySparkEngine]:
 @pytest.mark.parametrize("name", CASES)
 def test_saved_case(name: str, engine: PySparkEngine) -> None:
     """The case agrees, or is rejected by both sides alike, or is one of the known gaps."""
-    report = check_case(CASES[name], engine)
+    report = check_case(CASES[name], engine, reference=REFERENCE.evaluate)
 
     assert not report.mismatches, mismatch_report(case_document(report))
     if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
@@ -99,4 +100,4 @@ def test_gaps_are_cases() -> None:
 
 
 def is_a_gap_of_the_reference(case: Case) -> bool:
-    return isinstance(evaluate(case).answer, Unsupported)
+    return isinstance(REFERENCE.evaluate(case).answer, Unsupported)

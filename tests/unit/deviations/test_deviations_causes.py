@@ -20,7 +20,7 @@ from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
 from mergecheck.model.case_file import case_from_json, case_to_json
 from mergecheck.model.outcome import Rejection, Unsupported
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference, evaluate
 from tools.output_mutations.answers import RecordedEngine, load_answers
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ WITH_THE_CAUSE["postgres-row-deleted-twice"] = WITH_THE_CAUSE["duckdb-row-delete
 
 @cache
 def _evaluated() -> tuple[tuple[Case, Reference], ...]:
-    found = [(case, evaluate(case)) for case in suite()]
+    reference = MergeReference()
+    found = [(case, reference.evaluate(case)) for case in suite()]
     return tuple((case, reference) for case, reference in found if not isinstance(reference.answer, Unsupported))
 
 

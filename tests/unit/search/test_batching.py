@@ -14,12 +14,13 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.search.batching import PAIR, batch_of
 from mergecheck.model.case_file import case_from_json
 from mergecheck.model.outcome import Prediction
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
     from mergecheck.model.case import Case
 
+REFERENCE = MergeReference()
 NUM_CASES = 60
 SIZE = 6
 
@@ -47,8 +48,8 @@ def test_a_batch_is_its_pairs() -> None:
         batch = batch_of(drawn.case, Random(index), size=SIZE, max_source_rows=1)
         if batch is None:
             continue
-        together = evaluate(batch.case).answer
-        alone = [evaluate(single).answer for single in batch.singles]
+        together = REFERENCE.evaluate(batch.case).answer
+        alone = [REFERENCE.evaluate(single).answer for single in batch.singles]
         if not isinstance(together, Prediction) or not all(isinstance(one, Prediction) for one in alone):
             continue
         num_batches += 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.model.outcome import Unsupported
 from mergecheck.model.types.data_types import BIGINT, STRING
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.table_features.column_conditions import READ_SIDE_PADDING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies import DrawnCase
 
 SEED = 5
+REFERENCE = MergeReference()
 
 
 def drawn(feature: Feature, *others: Feature, number: int = 150) -> tuple[DrawnCase, ...]:
@@ -31,7 +32,7 @@ def test_char_columns_are_drawn_and_judged() -> None:
             continue
         padded += 1
         read_padded += READ_SIDE_PADDING not in each.case.conf
-        answer = evaluate(each.case).answer
+        answer = REFERENCE.evaluate(each.case).answer
         reason = answer.reason if isinstance(answer, Unsupported) else ""
         assert "CHAR" not in reason or reason.startswith(("BETWEEN", "nullif"))
     assert padded > read_padded > 5
@@ -79,7 +80,7 @@ def test_columns_of_whole_numbers_become_identity_columns() -> None:
             mark, sign = column.identity.mark, 1 if column.identity.step > 0 else -1
             if mark is not None and values:
                 marks.add(sign * mark > max(sign * value for value in values))
-            classes = getattr(evaluate(each.case).answer, "error_class", "")
+            classes = getattr(REFERENCE.evaluate(each.case).answer, "error_class", "")
             refused += classes == "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"
     assert marks == {True, False}
     assert refused > 1

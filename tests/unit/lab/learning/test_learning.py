@@ -23,7 +23,7 @@ from mergecheck.harness.lab.learning.learned import (
 from mergecheck.harness.lab.learning.probes import probes
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import Feature
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class Picky:
 
 @pytest.fixture(scope="module")
 def references() -> dict[str, Reference]:
-    return {probe.case.id: evaluate(probe.case) for probe in probes()}
+    reference = MergeReference()
+    return {probe.case.id: reference.evaluate(probe.case) for probe in probes()}
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from mergecheck.harness.lab.scoreboard.scoreboard_text import (
 )
 from mergecheck.harness.verdict import EngineDownError, ExitCode
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import Feature, Profile, samples
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies import DrawnCase
 
 _NUM_CASES = 40
+_REFERENCE = MergeReference()
 
 
 class Echo:
@@ -47,7 +48,7 @@ class Echo:
     capabilities = Capabilities(metrics=False, reasons={"metrics": "echo counts nothing"})
 
     def run(self, case: Case) -> EngineResult:
-        answer = evaluate(case).answer
+        answer = _REFERENCE.evaluate(case).answer
         if isinstance(answer, Prediction):
             return Outcome(
                 schema=answer.schema, rows=self.rows(case, answer), cdf=answer.cdf, committed=answer.committed
@@ -96,7 +97,9 @@ def _self_merges() -> Iterator[DrawnCase]:
 
 def _run(folder: Path, *engines: Echo, cases: int = _NUM_CASES) -> Matrix:
     stream = [*islice(_self_merges(), 2), *islice(samples(4), cases - 2)]
-    run = MatrixRun(engines, deviations=Deviations(), findings=FindingsDirectory(folder), reference=lambda _: evaluate)
+    run = MatrixRun(
+        engines, deviations=Deviations(), findings=FindingsDirectory(folder), reference=lambda _: _REFERENCE.evaluate
+    )
     return run.run(((drawn.case, drawn.features) for drawn in stream), seed=4, max_cases=cases, max_seconds=None)
 
 
@@ -152,9 +155,12 @@ def test_known_deviations_are_cells_of_their_own(tmp_path: Path) -> None:
     chosen = next(
         drawn.case
         for drawn in _self_merges()
-        if isinstance(evaluate(drawn.case).answer, Prediction) and not isinstance(faulty.run(drawn.case), Unsupported)
+        if isinstance(_REFERENCE.evaluate(drawn.case).answer, Prediction)
+        and not isinstance(faulty.run(drawn.case), Unsupported)
     )
-    run = MatrixRun([faulty], deviations=Known(), findings=FindingsDirectory(tmp_path), reference=lambda _: evaluate)
+    run = MatrixRun(
+        [faulty], deviations=Known(), findings=FindingsDirectory(tmp_path), reference=lambda _: _REFERENCE.evaluate
+    )
     found = run.run([(chosen, frozenset())], seed=3, max_cases=1, max_seconds=None)
     assert found.columns[0].totals == Counter({Answer.DEVIATES: 1})
     assert exit_code(found) == ExitCode.INCONCLUSIVE  # nothing agreed

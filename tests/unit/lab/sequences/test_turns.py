@@ -23,7 +23,7 @@ from mergecheck.model.case import Source, Target
 from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 from mergecheck.model.storage import Vectors
 from mergecheck.model.types.ddl import parse_schema
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +38,8 @@ UPSERT = (
     "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 )
 
+REFERENCE = MergeReference()
+
 
 class Right:
     """Merges as the reference says, by writing the table anew, and reads what is there."""
@@ -49,7 +51,7 @@ class Right:
         self.name = name
 
     def run(self, case: Case) -> EngineResult:
-        answer = evaluate(case).answer
+        answer = REFERENCE.evaluate(case).answer
         assert isinstance(answer, Prediction)
         return Outcome(schema=answer.schema, rows=answer.rows)
 
