@@ -197,7 +197,8 @@ def _place(relation: Relation, index: int, scope: Scope) -> tuple[int, int]:
 def _star(item: exp.Expr, translator: Translator) -> list[Listed]:
     scope = translator.scope
     star = item if isinstance(item, exp.Star) else item.this
-    allow(star, "except_")
+    allow(star, "except_", "replace")
+    replaced = {new.alias: new.this for new in star.args.get("replace") or ()}
     without = [name.name for name in star.args.get("except_") or () if isinstance(name, exp.Column | exp.Identifier)]
     if len(without) != len(star.args.get("except_") or ()):
         raise UnsupportedByReferenceError("a star without a field")
@@ -211,8 +212,12 @@ def _star(item: exp.Expr, translator: Translator) -> list[Listed]:
     names = [column.name for relation in relations for column in relation.schema.columns]
     if any(sum(scope.same(name, one) for name in names) != 1 for one in without):
         raise UnsupportedByReferenceError("a star without a column that is not one of its columns")
+    if any(names.count(one) != 1 for one in replaced):
+        raise UnsupportedByReferenceError("a new value of what is not one column of the rows before")
     return [
-        Listed(
+        Listed(name=column.name, value=_value(replaced[column.name], translator, None, ()))
+        if column.name in replaced
+        else Listed(
             name=column.name,
             value=relation.typed(index),
             origin=_place(relation, index, scope),

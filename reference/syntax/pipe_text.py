@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Part], str]
 
-_UNKNOWN = "step_of_a_pipe"
+UNKNOWN_STEP = "step_of_a_pipe"
+"""The function that stands for a step without a form as a query."""
 _OPERATORS = ("UNION", "EXCEPT", "MINUS", "INTERSECT")
 
 
@@ -131,9 +132,22 @@ def _plain(left: _Left, step: Tree, word: str, write: Write) -> str | None:
         return f"SELECT *, {', '.join(named)} FROM {left.source}"
     if word == "DROP":
         return f"SELECT * EXCEPT ({', '.join(map(write, step.trees('name')))}) FROM {left.source}"
+    if word == "SET":
+        return _replaced(left, step, write)
     if word in ("pivot", "unpivot", "sample"):
         return f"{left.query} {text}"
     return None
+
+
+def _replaced(left: _Left, step: Tree, write: Write) -> str | None:
+    """Write SET: each new value is computed from the rows with the new values before it."""
+    query = ""
+    for change in step.trees("pipe_set"):
+        name, value = change.trees("name")[0], write(change.trees("expression")[0])
+        if _aggregates([value]):
+            return None
+        query = f"SELECT * REPLACE ({value} AS {write(name)}) FROM {f'({query})' if query else left.source}"
+    return query
 
 
 def _organized(left: _Left, organization: Tree, write: Write) -> _Left:
@@ -164,7 +178,7 @@ def _aggregated(left: _Left, step: Tree, write: Write) -> str | None:
 
 def _unknown(left: _Left, step: Tree, write: Write) -> _Left:
     values = [write(part) for part in _expressions(step)]
-    return _Left(source=f"(SELECT {_UNKNOWN}({', '.join(values)}) AS {_UNKNOWN} FROM {left.source})")
+    return _Left(source=f"(SELECT {UNKNOWN_STEP}({', '.join(values)}) AS {UNKNOWN_STEP} FROM {left.source})")
 
 
 def _expressions(tree: Tree) -> list[Tree]:

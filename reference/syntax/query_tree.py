@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.model.errors import UnsupportedByReferenceError
+from mergecheck.reference.syntax.pipe_text import UNKNOWN_STEP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,8 @@ def described(node: exp.Expr) -> str:
         return "EXISTS with a query" if isinstance(node, exp.Exists) else "a query in an expression"
     sql = node.sql(dialect="databricks")
     if found := _CALL.match(sql):
+        if found[1].lower() == UNKNOWN_STEP:
+            return "a step of this kind behind |>"
         return f"function {found[1].lower()}"
     if isinstance(node, exp.JSONExtract | exp.JSONExtractScalar):  # written as a path behind a colon
         return "function get_json_object"

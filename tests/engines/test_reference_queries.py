@@ -61,6 +61,7 @@ QUERIES = [
     "FROM events |> ",
     "FROM events e |> WHERE e.seq > 1 |> WHERE e.id = 1 |> SELECT e.seq, e.kind",
     "TABLE events |> WHERE seq > 1 |> EXTEND seq * 2 AS twice |> DROP tags, attrs, st",
+    "FROM events |> SELECT id, seq |> SET seq = seq + 1, id = seq",
     "FROM events |> AS q |> WHERE q.seq < 4 |> SELECT q.id, q.seq",
     "FROM events |> AGGREGATE max(seq) AS newest, count(*) AS n GROUP BY id AS k |> WHERE n > 1",
     "FROM events |> AGGREGATE max(seq) AS newest",
