@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from mergecheck.model.case import Case, Row
-    from mergecheck.model.outcome import EngineResult, Unsupported
+    from mergecheck.model.outcome import EngineResult, Rejection, Unsupported
     from mergecheck.model.types.data_types import Schema
 
 
@@ -177,6 +178,62 @@ class ExistingTableEngine(Engine, Protocol):
     def run_on(self, case: Case, table: Path) -> EngineResult:
         """Run a case on an existing table; the case's target holds its current rows."""
         ...
+
+
+class PointKind(Enum):
+    """The step that a writer of a table is about to take, or has taken, at a point."""
+
+    BEFORE_SNAPSHOT = "before_snapshot"
+    """about to ask for the newest version"""
+    AFTER_READ = "after_read"
+    """has read the rows, and not yet begun to commit"""
+    BEFORE_COMMIT = "before_commit"
+    """about to create a version unless it exists; without ``version``, with all retries of a lost try"""
+    BEFORE_REREAD = "before_reread"
+    """about to read a version that another writer has created"""
+    AFTER_COMMIT = "after_commit"
+    """has created its version"""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of a writer; ``version`` is the version to create or to read, None if the engine cannot tell."""
+
+    kind: PointKind
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The end of a merge that did not fail.
+
+    Attributes:
+        committed: whether it created a version.
+        result_row: as in ``Outcome``.
+    """
+
+    committed: bool
+    result_row: Mapping[str, int] | None = None
+
+
+@runtime_checkable
+class InterleavedEngine(ForkingEngine, Protocol):
+    """An engine whose merge can be stopped at points, so that ``mergecheck lab concurrency`` tries every order."""
+
+    def fork(self) -> InterleavedEngine:
+        """Return the engine of one writer."""
+
+    def run_in_steps(self, case: Case, table: Path, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
+        """Merge into a Delta table that is there already, and call ``at`` at every point.
+
+        Each writer is a fork with a thread of its own; of all writers, one runs at a time.
+
+        Args:
+            case: the statement, its source and its settings; the target is the table's as it was at the start.
+            table: the folder of the table, which other writers change.
+            at: returns when the writer may go on. It raises an error, which the engine must not catch, if the writer
+                is not needed any more. At least ``BEFORE_SNAPSHOT`` and ``BEFORE_COMMIT`` are needed to find anything.
+        """
 
 
 @runtime_checkable

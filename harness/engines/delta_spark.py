@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, observe
-from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
+from mergecheck.harness.engine import Capabilities, UnreadableByEngineError, Written
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
 from mergecheck.harness.engines.spark.config import current_place
@@ -25,6 +25,7 @@ from mergecheck.harness.engines.spark.delta_jars import (
 from mergecheck.harness.engines.spark.java_home import diagnose_java
 from mergecheck.harness.engines.spark.packages import has_delta, request_delta
 from mergecheck.harness.engines.spark.session import another_session, settings_of
+from mergecheck.harness.engines.spark.transactions import observed_transaction
 from mergecheck.harness.engines.spark_case import (
     AS_STORED,
     COMPILED_PROFILES,
@@ -46,16 +47,16 @@ from mergecheck.model.types.data_types import STRING, Field, Schema
 from mergecheck.reference.analysis.settings import marks_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
-    from mergecheck.harness.engine import Diagnosis, Engine
+    from mergecheck.harness.engine import Diagnosis, Engine, Point
     from mergecheck.harness.engines.spark_engine import StagedCase
     from mergecheck.model.case import Row
-    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.outcome import EngineResult, Unsupported
 
 _TARGET = "target"
 _NO_PATH = "the path shows in the commit only, and there is none"
@@ -176,6 +177,19 @@ class DeltaSparkEngine(SparkEngine):
             return _rejection(staged, error)
         staged.staged.download(staged.path)
         return _observed(staged, None if row is None else row.asDict())
+
+    def merge_in_steps(self, staged: StagedCase, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
+        """Merge by SQL, and stop where Delta Lake's transaction lets an observer look on."""
+        spark = staged.spark
+        try:
+            with _tables(staged), observed_transaction(spark, at) as observer:
+                row = spark.sql(in_sql_order(staged.case.sql)).first()
+        except EngineDownError:
+            raise
+        except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
+            require_alive(spark, error)
+            return Rejection(error_class=error_class_of(error), message=error_message(error))
+        return Written(committed=observer.committed, result_row=None if row is None else row.asDict())
 
 
 def _without_delta(spark: SparkSession) -> str:

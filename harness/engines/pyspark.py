@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.metadata
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
 from mergecheck.harness.delta.observe import is_unchanged, observe
-from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
+from mergecheck.harness.engine import Capabilities, UnreadableByEngineError, Written
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
+from mergecheck.harness.engines.scheduled_logs import ScheduledLogs
 from mergecheck.harness.engines.spark.connect import make_active
 from mergecheck.harness.engines.spark.java_home import diagnose_java
 from mergecheck.harness.engines.spark_case import RESULT_COLUMNS, SOURCE_VIEW, is_read_by_merge, require_alive
@@ -28,16 +30,19 @@ from mergecheck.merge.errors import (
     UnsupportedStatementError,
     UnsupportedTableError,
 )
+from mergecheck.merge.table.commit.table_logs import DELTA_LOGS
 from mergecheck.model.outcome import MergePath, Rejection, Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.harness.engine import Diagnosis, Engine
+    from mergecheck.harness.engine import Diagnosis, Engine, Point
     from mergecheck.harness.engines.spark_engine import StagedCase
     from mergecheck.merge.command import MergeResult
+    from mergecheck.merge.table.commit.table_logs import TableLogs
     from mergecheck.model.case import Row
     from mergecheck.model.outcome import EngineResult
     from mergecheck.model.types.data_types import Schema
@@ -117,12 +122,25 @@ class PySparkEngine(SparkEngine):
             if source is None and staged.case.source is not None:
                 staged.spark.catalog.dropTempView(SOURCE_VIEW)
 
+    def merge_in_steps(self, staged: StagedCase, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
+        """Merge by ``merge_sql`` with logs that stop before each access."""
+        source = staged.publish_source()
+        tables = {"target": staged.location} | ({} if source is None else {"source": source})
+        result = _merge(staged.spark, staged.case.sql, tables, ScheduledLogs(path=staged.location, at=at))
+        if isinstance(result, UnsupportedTableError | UnsupportedStatementError):
+            return Unsupported(str(result))
+        if isinstance(result, Exception):
+            return _failed(result)
+        return Written(committed=result.version is not None, result_row=_result_row(result))
 
-def _merge(spark: SparkSession, sql: str, tables: dict[str, str]) -> MergeResult | Exception:
+
+def _merge(
+    spark: SparkSession, sql: str, tables: dict[str, str], logs: TableLogs = DELTA_LOGS
+) -> MergeResult | Exception:
     """Run the merge; an error that escapes from it is its answer."""
     try:
         # the text of a case also represents a call of the builder, which may interleave the kinds (R-102)
-        return merge_sql(spark, sql, tables=tables, interleaved=True)
+        return merge_sql(spark, sql, tables=tables, interleaved=True, logs=logs)
     except StoreError as error:
         raise EngineDownError(error.message) from error
     except (SparkFailedError, InternalMergeError) as error:
@@ -141,18 +159,24 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
     if isinstance(result, UnsupportedStatementError):
         return Unsupported(result.feature)
     if isinstance(result, Exception):
-        error_class, message = class_of(result), str(result)
-        if isinstance(result, MergeError):
-            error_class, message = result.error_class, result.message
         unchanged = is_unchanged(staged.case.target, staged.path, before=staged.before)
-        return Rejection(error_class=error_class, message=message, unchanged=unchanged)
+        return replace(_failed(result), unchanged=unchanged)
     taken = None if result.path is None else MergePath(result.path.value)
-    row = None if result.row is None else dict(zip(RESULT_COLUMNS, result.row, strict=True))
     return observe(
         staged.path,
         metrics=result.metrics,
         taken=taken,
         conf=staged.case.conf,
-        result_row=row,
+        result_row=_result_row(result),
         before=staged.before,
     )
+
+
+def _failed(error: Exception) -> Rejection:
+    if isinstance(error, MergeError):
+        return Rejection(error_class=error.error_class, message=error.message)
+    return Rejection(error_class=class_of(error), message=str(error))
+
+
+def _result_row(result: MergeResult) -> dict[str, int] | None:
+    return None if result.row is None else dict(zip(RESULT_COLUMNS, result.row, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from py4j.protocol import Py4JError
 
@@ -29,16 +29,18 @@ from mergecheck.harness.engines.spark_case import (
 from mergecheck.model.outcome import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
     from mergecheck.harness.delta.table_files import TableFiles
-    from mergecheck.harness.engine import Capabilities
+    from mergecheck.harness.engine import Capabilities, Point, Written
     from mergecheck.harness.engines.spark.staging import StagedTables
     from mergecheck.model.case import Case
-    from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.outcome import EngineResult, Rejection
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +119,17 @@ class SparkEngine(ABC):
     def merge(self, staged: StagedCase) -> EngineResult:
         """Run the merge of a case whose settings are set, and read its outcome."""
 
+    @abstractmethod
+    def merge_in_steps(self, staged: StagedCase, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
+        """Run the merge of a case whose settings are set, and stop at each point."""
+
     def run(self, case: Case) -> EngineResult:
         """Run one case in a table of its own, which is gone afterwards.
 
         Raises:
             EngineDownError: when Spark does not start or is gone, or lacks a requirement of the engine.
         """
-        return self._run(case, table=None, plans=None)
+        return self._run(case, self.merge)
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
         """Run a case on an existing table, which stays; the case's target holds its current rows.
@@ -131,7 +137,15 @@ class SparkEngine(ABC):
         Raises:
             EngineDownError: as for ``run``.
         """
-        return self._run(case, table=table, plans=None)
+        return self._run(case, self.merge, table=table)
+
+    def run_in_steps(self, case: Case, table: Path, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
+        """Merge into an existing table, and stop at each point.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        return self._run(case, lambda staged: self.merge_in_steps(staged, at), table=table)
 
     def run_recorded(self, case: Case) -> Recorded:
         """Run one case as ``run`` does, and record the plans of the merge.
@@ -140,10 +154,17 @@ class SparkEngine(ABC):
             EngineDownError: as for ``run``.
         """
         plans: list[str] = []
-        result = self._run(case, table=None, plans=plans)
+        result = self._run(case, self.merge, plans=plans)
         return Recorded(result=result, plans=tuple(plans))
 
-    def _run(self, case: Case, *, table: Path | None, plans: list[str] | None) -> EngineResult:
+    def _run(
+        self,
+        case: Case,
+        merge: Callable[[StagedCase], T],
+        *,
+        table: Path | None = None,
+        plans: list[str] | None = None,
+    ) -> T | Unsupported:
         for name in case.conf:
             if not self.takes_setting(name) and not is_for_harness(name):
                 return Unsupported(f"setting {name}")
@@ -160,7 +181,7 @@ class SparkEngine(ABC):
                 return Unsupported(f"table: {error}")
             stack.enter_context(other_tables(spark, case))
             stack.enter_context(case_settings(spark, case))
-            return self.merge(
+            return merge(
                 StagedCase(
                     spark=spark,
                     case=case,

@@ -6,10 +6,9 @@ of both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
 from mergecheck.harness.lab.concurrency.history import EndingKind
@@ -19,9 +18,6 @@ from mergecheck.reference import MergeReference
 from tools.selfcheck.catalogue import load_conflict_faults
 from tools.selfcheck.conflicts import hunt
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = pytest.mark.spark
 
 SCENARIOS = {scenario.name: scenario for scenario in scenarios()}
@@ -30,8 +26,8 @@ QUICK = ("concurrent-append-ignored", "version-overwritten", "source-reads-not-c
 
 
 @pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return start_session()
+def engine() -> PySparkEngine:
+    return PySparkEngine(start_session())
 
 
 @pytest.mark.parametrize(
@@ -42,11 +38,11 @@ def spark() -> SparkSession:
     ],
 )
 def test_every_interleaving_equals_a_serial_order(
-    spark: SparkSession, name: str, count: int, endings: dict[EndingKind, int]
+    engine: PySparkEngine, name: str, count: int, endings: dict[EndingKind, int]
 ) -> None:
     """A merge loses if another commit came after it read; it has nothing to do if it reads what an append brought."""
     tally = Tally(SCENARIOS[name])
-    for one in enumerate_interleavings(tally.scenario, spark, MergeReference()):
+    for one in enumerate_interleavings(tally.scenario, engine, MergeReference()):
         tally.add(one)
     assert tally.findings == []
     assert tally.num_interleavings == count
@@ -54,10 +50,10 @@ def test_every_interleaving_equals_a_serial_order(
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_a_planted_fault_is_found(spark: SparkSession, name: str) -> None:
+def test_a_planted_fault_is_found(engine: PySparkEngine, name: str) -> None:
     """In the scenario that the catalogue names; the finding shows who did what when."""
     planted = FAULTS[name]
-    found = hunt(planted.fault, [SCENARIOS[planted.scenario]], spark, MergeReference())
+    found = hunt(planted.fault, [SCENARIOS[planted.scenario]], engine, MergeReference())
     assert found.finding is not None
     lines = finding_lines(found.finding)
     for part in ("  writers:", "  what happened:", "  serial orders, that of the log first:"):

@@ -15,8 +15,7 @@ from mergecheck.harness.cli.command_line import main
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.concurrency.concurrency import scenarios_named
-from mergecheck.harness.cli.verbs.concurrency.modes import SCHEDULED
-from mergecheck.harness.engine import SparkSessionEngine
+from mergecheck.harness.engine import InterleavedEngine
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
 from mergecheck.harness.lab.concurrency.interleaving_text import finding_json
 from mergecheck.harness.search.session import open_engine
@@ -27,8 +26,6 @@ from tools.selfcheck.fault import Mutant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pyspark.sql import SparkSession
 
     from mergecheck.harness.lab.concurrency.enumerate import Interleaving
     from mergecheck.harness.lab.concurrency.scenario import Scenario
@@ -50,7 +47,7 @@ class Hunt:
     num_interleavings: int
 
 
-def hunt(fault: Fault, scenarios: Sequence[Scenario], spark: SparkSession, reference: MergeReference) -> Hunt:
+def hunt(fault: Fault, scenarios: Sequence[Scenario], engine: InterleavedEngine, reference: MergeReference) -> Hunt:
     """Run the interleavings of some scenarios with a fault switched on, until one shows it.
 
     Raises:
@@ -59,7 +56,7 @@ def hunt(fault: Fault, scenarios: Sequence[Scenario], spark: SparkSession, refer
     count = 0
     with Mutant.of(fault).switched_on():
         for scenario in scenarios:
-            for one in enumerate_interleavings(scenario, spark, reference):
+            for one in enumerate_interleavings(scenario, engine, reference):
                 count += 1
                 if one.verdict.problems:
                     return Hunt(fault=fault, finding=one, num_interleavings=count)
@@ -77,20 +74,20 @@ def conflicts(*, ids: tuple[str, ...], names: tuple[str, ...], as_json: bool) ->
         raise UserInputError(f"no fault of conflicts is called {', '.join(unknown)}. Choose from {', '.join(known)}.")
     faults = tuple(known[name] for name in ids) or tuple(known.values())
     chosen = scenarios_named(names)
-    with open_engine(SCHEDULED) as engine:
-        if not isinstance(engine, SparkSessionEngine):
-            raise HarnessBugError(f"the engine {SCHEDULED} has no session")
-        return hunt_all(faults, chosen, engine.session(), as_json=as_json)
+    with open_engine("pyspark") as engine:
+        if not isinstance(engine, InterleavedEngine):
+            raise HarnessBugError(f"{engine.name} cannot be stopped at points")
+        return hunt_all(faults, chosen, engine, as_json=as_json)
 
 
 def hunt_all(
-    faults: Sequence[ConflictFault], chosen: Sequence[Scenario], session: SparkSession, *, as_json: bool
+    faults: Sequence[ConflictFault], chosen: Sequence[Scenario], engine: InterleavedEngine, *, as_json: bool
 ) -> ExitCode:
     """Look for each fault; a fault that is not found is a finding about the search."""
     hunts: list[Hunt] = []
     reference = MergeReference()
     for planted in faults:
-        found = hunt(planted.fault, chosen, session, reference)
+        found = hunt(planted.fault, chosen, engine, reference)
         hunts.append(found)
         if not as_json:
             show("\n".join(_hunt_lines(found)))

@@ -1,44 +1,44 @@
-"""Every interleaving of a scenario, on the merge of this project: its points are the steps of ``TableLogs``."""
+"""Every interleaving of a scenario, on an engine that can be stopped at points."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.delta.read import newest_version
-from mergecheck.harness.delta.write import write_source, write_target
+from mergecheck.harness.delta.write import write_target
+from mergecheck.harness.engine import Point, PointKind
 from mergecheck.harness.engines.spark.config import table_folder
-from mergecheck.harness.engines.spark.session import Profile, another_session, apply_profile, settings_of
 from mergecheck.harness.lab.concurrency.explore import interleavings
 from mergecheck.harness.lab.concurrency.history import Diary, Ending, EndingKind, read_history
 from mergecheck.harness.lab.concurrency.judge import Judge
-from mergecheck.harness.lab.concurrency.points import Point, PointKind
+from mergecheck.harness.lab.concurrency.points import WHOLE_WRITE
 from mergecheck.harness.lab.concurrency.scenario import do_other
-from mergecheck.harness.lab.concurrency.scheduled_logs import ScheduledLogs
 from mergecheck.harness.lab.concurrency.turns import TurnScheduler
 from mergecheck.harness.lab.sequences.steps import Merge
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
-from mergecheck.merge import merge_sql
-from mergecheck.merge.errors import ConcurrentModificationError, MergeError
+from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.case import Case
+from mergecheck.model.outcome import Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
+    from mergecheck.harness.engine import InterleavedEngine, Written
     from mergecheck.harness.lab.concurrency.explore import Choose
     from mergecheck.harness.lab.concurrency.history import History
     from mergecheck.harness.lab.concurrency.judge import Verdict
     from mergecheck.harness.lab.concurrency.scenario import Scenario, Writer
     from mergecheck.harness.lab.concurrency.turns import Turn
     from mergecheck.harness.processes.time_limit import TimeLimit
-    from mergecheck.merge.command import MergeResult
     from mergecheck.reference import MergeReference
 
-_RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
+_CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+"""How the classes of errors begin with which a writer loses against another one (R-750)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,30 +52,43 @@ class Interleaving:
 
 def enumerate_interleavings(
     scenario: Scenario,
-    spark: SparkSession,
+    engine: InterleavedEngine,
     reference: MergeReference,
     *,
     limit: TimeLimit = DEFAULT_LIMIT,
     interrupt: Callable[[], None] | None = None,
+    may_give_up: bool = False,
 ) -> Iterator[Interleaving]:
     """Run every interleaving of a scenario and judge it.
 
     Args:
-        scenario: the table and its writers. Merges have a point before each read and each try to write the log; the
-            other writers, run by delta-rs, have one point.
-        spark: a session; each merge gets another one on the same Spark.
+        scenario: the table and its writers. Merges have the engine's points; the other writers, run by delta-rs, have
+            one point.
+        engine: runs the merges, each by a fork of it.
         reference: computes the results of the serial orders.
         limit: how long the writers of one interleaving may take.
-        interrupt: ends what runs on Spark.
+        interrupt: ends what the engine runs.
+        may_give_up: whether a merge may lose where R-750 does not want it; such conflicts are counted as needless.
 
     Raises:
         EngineLateError: they take longer.
+        EngineDownError: the engine does not support a merge of the scenario.
     """
-    judge = Judge(target=scenario.target, writers=scenario.writers, reference=reference, conflicts=scenario.conflicts)
-    sessions = {writer.name: _session(spark) for writer in scenario.writers if isinstance(writer.action, Merge)}
-    with ThreadPoolExecutor(len(scenario.writers)) as executor, table_folder() as folder:
-        sources = _write_sources(scenario, folder)
-        run_one = partial(_run, scenario, sessions=sessions, sources=sources, executor=executor, limit=limit)
+    judge = Judge(
+        target=scenario.target,
+        writers=scenario.writers,
+        reference=reference,
+        conflicts=scenario.conflicts,
+        may_give_up=may_give_up,
+    )
+    with ExitStack() as stack:
+        executor = stack.enter_context(ThreadPoolExecutor(len(scenario.writers)))
+        engines: dict[str, InterleavedEngine] = {}
+        for writer in scenario.writers:
+            if isinstance(writer.action, Merge):
+                engines[writer.name] = fork = engine.fork()
+                stack.callback(fork.close)
+        run_one = partial(_run, scenario, engines=engines, executor=executor, limit=limit)
 
         def run(choose: Choose) -> History | None:
             with limit.over(interrupt):
@@ -85,27 +98,11 @@ def enumerate_interleavings(
             yield Interleaving(scenario=scenario, history=history, verdict=judge.judge(history))
 
 
-def _session(spark: SparkSession) -> SparkSession:
-    session = another_session(spark)
-    apply_profile(session, Profile.TINY)
-    return session
-
-
-def _write_sources(scenario: Scenario, folder: Path) -> Mapping[str, Path]:
-    sources: dict[str, Path] = {}
-    for writer in scenario.writers:
-        if isinstance(writer.action, Merge) and writer.action.source.schema.columns:
-            sources[writer.name] = folder / writer.name
-            write_source(writer.action.source, sources[writer.name])
-    return sources
-
-
 def _run(
     scenario: Scenario,
     choose: Choose,
     *,
-    sessions: Mapping[str, SparkSession],
-    sources: Mapping[str, Path],
+    engines: Mapping[str, InterleavedEngine],
     executor: ThreadPoolExecutor,
     limit: TimeLimit,
 ) -> History | None:
@@ -116,12 +113,7 @@ def _run(
         write_target(scenario.target, path)
         bodies: dict[str, Callable[[Turn], Ending]] = {
             writer.name: _Body(
-                writer=writer,
-                scenario=scenario,
-                path=path,
-                diary=diary,
-                spark=sessions.get(writer.name),
-                source=sources.get(writer.name),
+                writer=writer, scenario=scenario, path=path, diary=diary, engine=engines.get(writer.name)
             ).run
             for writer in scenario.writers
         }
@@ -130,58 +122,72 @@ def _run(
         return None if endings is None else read_history(path, 0, endings, events=tuple(diary.events))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Body:
-    """The work of one writer in its thread."""
+    """The work of one writer in its thread.
+
+    Attributes:
+        versions_read: the versions that were the newest when it asked.
+        newest_before: the newest version when it last began to commit.
+    """
 
     writer: Writer
     scenario: Scenario
     path: Path
     diary: Diary
-    spark: SparkSession | None
-    source: Path | None
+    engine: InterleavedEngine | None
+    versions_read: list[int] = field(default_factory=list)
+    newest_before: int = -1
 
     def run(self, turn: Turn) -> Ending:
-        """Write the table and return the ending."""
-        if self.spark is None:
+        """Write the table and return the ending; ``turn`` is of one run, and so is what is kept here."""
+        self.versions_read, self.newest_before = [], -1
+        if self.engine is None:
             return self._write(turn)
-        ending = self._merge(turn, self.spark)
-        if ending.kind is not EndingKind.COMMITTED:
-            self._say(ending.said())
+        ending = self._merge(turn, self.engine)
+        self._say(ending.said())
         return ending
 
     def _write(self, turn: Turn) -> Ending:
-        turn.wait(Point(PointKind.WRITE))
+        turn.wait(WHOLE_WRITE)
         read = newest_version(self.path)
         do_other(self.writer.action, self.path, self.scenario.target.schema)
         self._say(f"reads version {read} and commits version {read + 1}")
         return Ending(kind=EndingKind.COMMITTED, version=read + 1, read=read, newest=read + 1)
 
-    def _merge(self, turn: Turn, spark: SparkSession) -> Ending:
-        assert isinstance(self.writer.action, Merge)  # noqa: S101 - only merges have a session
-        logs = ScheduledLogs(path=str(self.path), wait=turn.wait, said=self._say)
-        tables = {"target": str(self.path)} | ({} if self.source is None else {"source": str(self.source)})
-        try:
-            with settings_of(spark, self.writer.action.conf):
-                result = merge_sql(spark, self.writer.action.sql, tables=tables, interleaved=True, logs=logs)
-        except MergeError as error:
-            kind = EndingKind.CONFLICT if isinstance(error, ConcurrentModificationError) else EndingKind.REJECTED
-            return self._ended(kind, logs, error=error.error_class)
-        kind = EndingKind.NOTHING if result.version is None else EndingKind.COMMITTED
-        return self._ended(kind, logs, result=result)
-
-    def _ended(
-        self, kind: EndingKind, logs: ScheduledLogs, *, result: MergeResult | None = None, error: str = ""
-    ) -> Ending:
-        row = None if result is None or result.row is None else dict(zip(_RESULT_COLUMNS, result.row, strict=True))
-        return Ending(
-            kind=kind,
-            version=None if result is None else result.version,
-            error=error,
-            row=row,
-            read=next(iter(logs.versions_read), 0),
-            newest=newest_version(self.path),
+    def _merge(self, turn: Turn, engine: InterleavedEngine) -> Ending:
+        assert isinstance(self.writer.action, Merge)  # noqa: S101 - only merges have an engine
+        action = self.writer.action
+        source = action.source if action.source.schema.columns else None
+        case = Case(
+            id=self.writer.name, target=self.scenario.target, source=source, sql=action.sql, conf=dict(action.conf)
         )
+        answer = engine.run_in_steps(case, self.path, partial(self._at, turn))
+        if isinstance(answer, Unsupported):
+            raise EngineDownError(f"{engine.name} does not support the merge {self.writer.name}: {answer.reason}")
+        return self._ended(answer)
+
+    def _at(self, turn: Turn, point: Point) -> None:
+        """Wait at a point, and note what the writer finds when it goes on: nobody else runs then."""
+        turn.wait(point)
+        newest = newest_version(self.path)
+        if point.kind is PointKind.BEFORE_SNAPSHOT:
+            self.versions_read.append(newest)
+            self._say(f"reads version {newest}")
+        elif point.kind is PointKind.BEFORE_COMMIT:
+            self.newest_before = newest
+            if point.version is not None and point.version <= newest:
+                self._say(f"finds version {point.version} taken")
+
+    def _ended(self, answer: Written | Rejection) -> Ending:
+        newest, read = newest_version(self.path), next(iter(self.versions_read), 0)
+        if isinstance(answer, Rejection):
+            kind = EndingKind.CONFLICT if answer.error_class.startswith(_CONFLICTS) else EndingKind.REJECTED
+            return Ending(kind=kind, error=answer.error_class, read=read, newest=newest)
+        if not answer.committed:
+            return Ending(kind=EndingKind.NOTHING, row=answer.result_row, read=read, newest=newest)
+        version = self.newest_before + 1  # nobody else has run since
+        return Ending(kind=EndingKind.COMMITTED, version=version, row=answer.result_row, read=read, newest=newest)
 
     def _say(self, text: str) -> None:
         self.diary.note(self.writer.name, text)

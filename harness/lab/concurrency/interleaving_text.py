@@ -28,12 +28,14 @@ class Tally:
     Attributes:
         outcomes: how often the writers ended so and left the table so.
         endings: how writers ended, over all interleavings.
+        num_needless: how often a writer lost although nothing was in its way.
     """
 
     scenario: Scenario
     outcomes: Counter[str] = field(default_factory=Counter)
     endings: Counter[EndingKind] = field(default_factory=Counter)
     findings: list[Interleaving] = field(default_factory=list)
+    num_needless: int = 0
 
     @property
     def num_interleavings(self) -> int:
@@ -44,6 +46,7 @@ class Tally:
         """Count one."""
         self.outcomes[_outcome(one.history)] += 1
         self.endings.update(ending.kind for ending in one.history.endings.values())
+        self.num_needless += len(one.verdict.needless)
         if one.verdict.problems:
             self.findings.append(one)
 
@@ -52,7 +55,7 @@ class Tally:
         wrong = f"{len(self.findings)} findings" if self.findings else "agree"
         return (
             f"{self.scenario.name:<22} {self.num_interleavings:>4} interleavings, {len(self.outcomes):>3} histories  "
-            f"{wrong}"
+            f"{wrong}{f', {self.num_needless} needless conflicts' if self.num_needless else ''}"
         )
 
 
@@ -60,10 +63,11 @@ def summary_line(tallies: Sequence[Tally]) -> str:
     """Count over all scenarios."""
     endings: Counter[EndingKind] = sum((tally.endings for tally in tallies), Counter())
     counted = ", ".join(f"{count} {kind.value}" for kind, count in endings.most_common())
+    needless = sum(tally.num_needless for tally in tallies)
     return (
         f"{len(tallies)} scenarios, {sum(t.num_interleavings for t in tallies)} interleavings, "
         f"{sum(len(t.outcomes) for t in tallies)} histories, {sum(len(t.findings) for t in tallies)} findings\n"
-        f"writers: {counted}"
+        f"writers: {counted}{f', {needless} of these conflicts needless' if needless else ''}"
     )
 
 
@@ -94,6 +98,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
         "interleavings": tally.num_interleavings,
         "histories": len(tally.outcomes),
         "endings": {kind.name.lower(): count for kind, count in tally.endings.items()},
+        "needless_conflicts": tally.num_needless,
         "findings": [finding_json(one.history, one.verdict) for one in tally.findings],
     }
 

@@ -38,10 +38,16 @@ class SerialOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The faults of a history, if any; ``tried`` are all serial orders, the log's order first."""
+    """The faults of a history, if any.
+
+    Attributes:
+        tried: all serial orders, the log's order first.
+        needless: writers that lost although R-750 has nothing in their way.
+    """
 
     problems: tuple[str, ...]
     tried: tuple[SerialOrder, ...] = ()
+    needless: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +57,7 @@ class Judge:
     Attributes:
         target: the table as it was.
         conflicts: the pairs of writers that conflict; None if unknown, so that any writer may lose against any other.
+        may_give_up: whether a writer may lose where R-750 has nothing in its way, and may call the conflict otherwise.
         commits_by_rule: a merge that changes no row makes a version if R-731 and R-732 say so; otherwise it may do so.
     """
 
@@ -60,6 +67,7 @@ class Judge:
     isolation: Isolation = Isolation.SERIALIZABLE
     conflicts: Conflicts | None = None
     commits_by_rule: bool = True
+    may_give_up: bool = False
 
     def judge(self, history: History) -> Verdict:
         """Return the verdict on a history."""
@@ -69,7 +77,15 @@ class Judge:
         if all(one.difference for one in allowed):
             which = "order" if len(allowed) > 1 else "order of the log"
             problems.append(f"the history equals no serial {which} ({self.isolation.value})")
-        return Verdict(problems=tuple(problems), tried=tuple(tried) if problems else ())
+        return Verdict(
+            problems=tuple(problems), tried=tuple(tried) if problems else (), needless=self._needless(history)
+        )
+
+    def _needless(self, history: History) -> tuple[str, ...]:
+        if self.conflicts is None:
+            return ()
+        lost = [(name, end) for name, end in history.endings.items() if end.kind is EndingKind.CONFLICT]
+        return tuple(name for name, ending in lost if not any(self._lost_against(history, name, ending)))
 
     def _tried_orders(self, history: History) -> list[SerialOrder]:
         """Try the order of the log, and all others if it does not give the history."""
@@ -148,6 +164,8 @@ class Judge:
             if self.conflicts is None:
                 if ending.kind is EndingKind.CONFLICT and ending.newest == ending.read:
                     yield f"{name} {ending.said()}, but nobody has committed since version {ending.read}"
+                continue
+            if self.may_give_up and ending.kind is EndingKind.CONFLICT:
                 continue
             wanted = next((error for error in self._lost_against(history, name, ending)), "")
             if wanted != ending.error:

@@ -1,4 +1,4 @@
-"""The points at which one writer learns of the others: what happens between them concerns that writer alone.
+"""How the points of a writer touch the log: what happens between them concerns that writer alone.
 
 Data files are written once and never changed. So only the log connects writers: which version is the newest, and who
 creates the next one.
@@ -7,28 +7,11 @@ creates the next one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
+from mergecheck.harness.engine import Point, PointKind
 
-class PointKind(Enum):
-    """The step that a writer is about to take at a point."""
-
-    SNAPSHOT = "snapshot"
-    """ask for the newest version"""
-    CREATE = "create"
-    """create a version unless it exists"""
-    READ = "read"
-    """read the actions of a version"""
-    WRITE = "write"
-    """do all of a write by delta-rs, which cannot be stopped inside"""
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A writer's next step; ``version`` is the version to create or to read."""
-
-    kind: PointKind
-    version: int | None = None
+WHOLE_WRITE = None
+"""The point of a writer that cannot be stopped inside: it does all of its write there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +27,26 @@ class Footprint:
         return not (self.reads or self.writes)
 
 
-def footprint(point: Point, *, newest: int) -> Footprint:
+def footprint(point: Point | None, *, newest: int) -> Footprint:
     """Return how a point touches a log whose newest version is ``newest``.
 
     A version that exists is never changed. Creating or reading it gives the same result now and later.
+
+    Args:
+        point: the point; None for a whole write.
+        newest: the newest version of the log.
     """
-    if point.kind is PointKind.SNAPSHOT:
-        return Footprint(reads=True)
-    if point.kind is PointKind.WRITE:
+    if point is WHOLE_WRITE:
         return Footprint(reads=True, writes=True)
-    if point.version is not None and point.version <= newest:
+    if point.kind in (PointKind.AFTER_READ, PointKind.AFTER_COMMIT):
         return Footprint()
-    return Footprint(writes=True) if point.kind is PointKind.CREATE else Footprint(reads=True)
+    if point.kind is PointKind.BEFORE_SNAPSHOT:
+        return Footprint(reads=True)
+    if point.version is None:
+        return Footprint(reads=True, writes=point.kind is PointKind.BEFORE_COMMIT)
+    if point.version <= newest:
+        return Footprint()
+    return Footprint(writes=True) if point.kind is PointKind.BEFORE_COMMIT else Footprint(reads=True)
 
 
 def are_dependent(one: Footprint, other: Footprint) -> bool:

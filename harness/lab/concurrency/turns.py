@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from mergecheck.harness.lab.concurrency.points import Point, footprint
+from mergecheck.harness.lab.concurrency.points import footprint
 from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS
 from mergecheck.harness.verdict import EngineDownError
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from concurrent.futures import Executor, Future
 
+    from mergecheck.harness.engine import Point
     from mergecheck.harness.lab.concurrency.explore import Choose
 
 T = TypeVar("T")
@@ -24,29 +25,38 @@ class AbandonedError(BaseException):
     """Ends a writer whose run is not needed any more; no error of a merge, so that nothing takes it for one."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    point: Point | None = None
+    is_end: bool = False
+
+
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """One writer's side of the turns."""
 
     name: str
-    waiting: queue.SimpleQueue[tuple[str, Point | None]]
+    waiting: queue.SimpleQueue[tuple[str, _Reached]]
     may_go: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     is_abandoned: bool = False
 
-    def wait(self, point: Point) -> None:
+    def wait(self, point: Point | None) -> None:
         """Wait at a point until this writer is chosen.
+
+        Args:
+            point: the point; None for a whole write.
 
         Raises:
             AbandonedError: it never will be.
         """
-        self.waiting.put((self.name, point))
+        self.waiting.put((self.name, _Reached(point)))
         self.may_go.acquire()
         if self.is_abandoned:
             raise AbandonedError
 
     def end(self) -> None:
         """Mark this writer as ended."""
-        self.waiting.put((self.name, None))
+        self.waiting.put((self.name, _Reached(is_end=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,20 +79,20 @@ class TurnScheduler:
         Raises:
             EngineDownError: a writer does not reach its next point.
         """
-        reached: queue.SimpleQueue[tuple[str, Point | None]] = queue.SimpleQueue()
+        reached: queue.SimpleQueue[tuple[str, _Reached]] = queue.SimpleQueue()
         turns = {name: Turn(name=name, waiting=reached) for name in writers}
         futures: dict[str, Future[T]] = {}
-        waiting: dict[str, Point] = {}
+        waiting: dict[str, Point | None] = {}
 
         def follow() -> None:
             """Let the one writer that runs come to its next point, or its end."""
             try:
-                name, point = reached.get(timeout=self.patience)
+                name, there = reached.get(timeout=self.patience)
             except queue.Empty:
                 late = f"a writer did not come to its next point within {self.patience:g} s (--case-timeout)"
                 raise EngineDownError(late) from None
-            if point is not None:
-                waiting[name] = point
+            if not there.is_end:
+                waiting[name] = there.point
 
         try:
             for name, writer in writers.items():

@@ -10,20 +10,19 @@ import click
 from mergecheck.harness.cli.options import case_timeout_option, json_option
 from mergecheck.harness.cli.output.terminal import notice
 from mergecheck.harness.cli.verbs.concurrency.modes import (
-    SCHEDULED,
     count,
     enumerate_all,
     list_scenarios,
     race,
 )
-from mergecheck.harness.engine import SparkSessionEngine
+from mergecheck.harness.engine import InterleavedEngine
 from mergecheck.harness.lab.concurrency.race.engines import CLIENTS
 from mergecheck.harness.lab.concurrency.race.race_run import RaceOptions
 from mergecheck.harness.lab.concurrency.scenario import Isolation
 from mergecheck.harness.lab.concurrency.scenarios import COUNTER, scenarios
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.search.session import open_engine
-from mergecheck.harness.verdict import HarnessBugError, UserInputError
+from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,10 +51,10 @@ if TYPE_CHECKING:
 @click.option(
     "--engine",
     "engine_name",
-    type=click.Choice(CLIENTS),
-    default=SCHEDULED,
+    default="pyspark",
     show_default=True,
-    help="Race: whose writers they are. Scenarios are run on pyspark, the only engine whose steps can be scheduled.",
+    metavar="NAME",
+    help=f"The engine of the merges: any that can be stopped at points; for a race {', '.join(CLIENTS)}.",
 )
 @click.option(
     "--kills",
@@ -95,7 +94,7 @@ def concurrency(
 ) -> int:
     """Check writers that run at the same time on one table: every history must equal a serial order.
 
-    Runs every interleaving of small scenarios on the merge of this project or, with --steps, a random race of
+    Runs every interleaving of small scenarios or, with --steps, a random race of
     processes, some of which are killed. --scenario counter --steps N races N merges that count (docs/concurrency.md).
     For --case-timeout, an interleaving, a round of a race, and a merge that counts are cases.
     """
@@ -105,6 +104,8 @@ def concurrency(
     if steps is not None:
         if names and names != (COUNTER,):
             raise UserInputError(f"--steps goes with no scenario but {COUNTER}")
+        if engine_name not in CLIENTS:
+            raise UserInputError(f"{engine_name} has no races. Give --engine one of {', '.join(CLIENTS)}.")
         level = Isolation(isolation)
         if level is Isolation.WRITE_SERIALIZABLE and (engine_name != "delta-rs" or names):
             raise UserInputError(f"--isolation {isolation}: only random races of delta-rs have this level (R-751)")
@@ -120,15 +121,13 @@ def concurrency(
             patience=case_seconds,
         )
         return race(options, as_json=as_json)
-    if engine_name != SCHEDULED:
-        raise UserInputError(
-            f"the steps of {engine_name} cannot be scheduled, so it has no interleavings to enumerate: give --steps N "
-            "for a random race"
-        )
-    with open_engine(SCHEDULED, limit) as engine:
-        if not isinstance(engine, SparkSessionEngine):
-            raise HarnessBugError(f"the engine {SCHEDULED} has no session")
-        notice("starting Spark ...")
+    notice(f"starting {engine_name} ...")
+    with open_engine(engine_name, limit) as engine:
+        if not isinstance(engine, InterleavedEngine):
+            raise UserInputError(
+                f"{engine_name} cannot be stopped at points (run_in_steps, docs/engines.md), so it has no "
+                "interleavings to enumerate: give --steps N for a random race"
+            )
         return enumerate_all(chosen, engine, limit=limit, as_json=as_json)
 
 

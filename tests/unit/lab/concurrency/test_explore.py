@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.engine import Point, PointKind
 from mergecheck.harness.lab.concurrency.explore import interleavings
-from mergecheck.harness.lab.concurrency.points import Footprint, Point, PointKind, are_dependent, footprint
+from mergecheck.harness.lab.concurrency.points import WHOLE_WRITE, Footprint, are_dependent, footprint
 from mergecheck.harness.lab.concurrency.turns import TurnScheduler
 from mergecheck.harness.verdict import EngineDownError, HarnessBugError
 
@@ -35,17 +36,17 @@ class Log:
         """Read the newest version, then try to create the next one until nobody was faster."""
 
         def run(turn: Turn) -> None:
-            turn.wait(Point(PointKind.SNAPSHOT))
+            turn.wait(Point(PointKind.BEFORE_SNAPSHOT))
             version = len(self.commits) + 1
             seen = self.seen.setdefault(name, [])
             seen.append(f"read {version - 1}")
             while True:
-                turn.wait(Point(PointKind.CREATE, version))
+                turn.wait(Point(PointKind.BEFORE_COMMIT, version))
                 if version > len(self.commits):
                     self.commits.append(name)
                     return
                 seen.append(f"lost {version} to {self.commits[version - 1]}")
-                turn.wait(Point(PointKind.READ, version))
+                turn.wait(Point(PointKind.BEFORE_REREAD, version))
                 version += 1
 
         return run
@@ -54,7 +55,7 @@ class Log:
         """Do all of it at one point."""
 
         def run(turn: Turn) -> None:
-            turn.wait(Point(PointKind.WRITE))
+            turn.wait(WHOLE_WRITE)
             self.seen[name] = [f"read {len(self.commits)}"]
             self.commits.append(name)
 
@@ -104,10 +105,17 @@ def test_the_first_interleaving_is_a_race() -> None:
 
 
 def test_points_of_versions_that_exist_are_neutral() -> None:
-    assert footprint(Point(PointKind.CREATE, 1), newest=1).is_neutral
-    assert footprint(Point(PointKind.READ, 1), newest=1).is_neutral
-    assert footprint(Point(PointKind.CREATE, 2), newest=1) == Footprint(writes=True)
-    assert footprint(Point(PointKind.READ, 2), newest=1) == Footprint(reads=True)
+    assert footprint(Point(PointKind.BEFORE_COMMIT, 1), newest=1).is_neutral
+    assert footprint(Point(PointKind.BEFORE_REREAD, 1), newest=1).is_neutral
+    assert footprint(Point(PointKind.BEFORE_COMMIT, 2), newest=1) == Footprint(writes=True)
+    assert footprint(Point(PointKind.BEFORE_REREAD, 2), newest=1) == Footprint(reads=True)
+
+
+def test_a_commit_of_an_unknown_version_reads_and_writes() -> None:
+    """Behind it lie the check for conflicts and the retries; what is before and after a commit concerns nobody else."""
+    assert footprint(Point(PointKind.BEFORE_COMMIT), newest=1) == Footprint(reads=True, writes=True)
+    assert footprint(Point(PointKind.AFTER_READ), newest=1).is_neutral
+    assert footprint(Point(PointKind.AFTER_COMMIT), newest=1).is_neutral
 
 
 def test_which_points_depend_on_each_other() -> None:
@@ -138,7 +146,7 @@ def test_one_writer_runs_at_a_time() -> None:
         for _ in range(3):
             assert running.acquire(blocking=False)
             running.release()
-            turn.wait(Point(PointKind.SNAPSHOT))
+            turn.wait(Point(PointKind.BEFORE_SNAPSHOT))
         return turn.name
 
     with ThreadPoolExecutor(3) as executor:
@@ -149,7 +157,7 @@ def test_one_writer_runs_at_a_time() -> None:
 
 def test_an_error_of_a_writer_reaches_the_caller() -> None:
     def writer(turn: Turn) -> None:
-        turn.wait(Point(PointKind.SNAPSHOT))
+        turn.wait(Point(PointKind.BEFORE_SNAPSHOT))
         raise ValueError(turn.name)
 
     with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match="a"):

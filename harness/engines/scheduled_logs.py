@@ -1,11 +1,11 @@
-"""The logs as a merge sees them whose turn is decided by a chooser: a filling of ``TableLogs``."""
+"""The points of our merge: a filling of its seam ``TableLogs`` that calls at each access to the log."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.lab.concurrency.points import Point, PointKind
+from mergecheck.harness.engine import Point, PointKind
 from mergecheck.merge.table.commit.table_logs import DELTA_LOGS, CommitLog, TableLogs
 from mergecheck.merge.table.storage.paths import table_identity, table_location
 
@@ -20,20 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledLogs:
-    """Logs whose user waits for its turn before it asks for the newest version of a table, or commits to it.
+    """Logs whose user stops before it asks for the newest version of a table, or commits to it.
 
     Attributes:
-        path: the table; others, such as a source without writers, are reached without waiting.
-        wait: waits for the turn.
-        said: takes the result of every point.
-        versions_read: takes the versions that were read, the first one first.
+        path: the table; others, such as a source without writers, are reached without a stop.
+        at: called at each point.
     """
 
     path: str
-    wait: Callable[[Point], None]
-    said: Callable[[str], None]
-    kept: TableLogs = field(default=DELTA_LOGS)
-    versions_read: list[int] = field(default_factory=list)
+    at: Callable[[Point], None]
+    kept: TableLogs = DELTA_LOGS
 
     def snapshot(
         self, spark: SparkSession, path: str, *, version: int | None = None, app_id: str | None = None
@@ -41,18 +37,15 @@ class ScheduledLogs:
         """See ``TableLogs``; a version that is given exists, so there is nothing to wait for."""
         if version is not None or not self._is_table(table_location(path)):
             return self.kept.snapshot(spark, path, version=version, app_id=app_id)
-        self.wait(Point(PointKind.SNAPSHOT))
-        found = self.kept.snapshot(spark, path, app_id=app_id)
-        self.versions_read.append(found.version)
-        self.said(f"reads version {found.version}")
-        return found
+        self.at(Point(PointKind.BEFORE_SNAPSHOT))
+        return self.kept.snapshot(spark, path, app_id=app_id)
 
     def commits(self, snapshot: Snapshot) -> CommitLog:
         """See ``TableLogs``."""
         kept = self.kept.commits(snapshot)
         if not self._is_table(snapshot.location):
             return kept
-        return _ScheduledCommits(kept=kept, wait=self.wait, said=self.said)
+        return _ScheduledCommits(kept=kept, at=self.at)
 
     def _is_table(self, location: str) -> bool:
         return table_identity(location) == table_identity(table_location(self.path))
@@ -61,8 +54,7 @@ class ScheduledLogs:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ScheduledCommits:
     kept: CommitLog
-    wait: Callable[[Point], None]
-    said: Callable[[str], None]
+    at: Callable[[Point], None]
 
     def is_there(self) -> bool:
         """See ``CommitLog``; no writer removes the log."""
@@ -70,12 +62,10 @@ class _ScheduledCommits:
 
     def try_create(self, version: int, actions: Sequence[Action]) -> bool:
         """See ``CommitLog``."""
-        self.wait(Point(PointKind.CREATE, version))
-        created = self.kept.try_create(version, actions)
-        self.said(f"commits version {version}" if created else f"finds version {version} taken")
-        return created
+        self.at(Point(PointKind.BEFORE_COMMIT, version))
+        return self.kept.try_create(version, actions)
 
     def read(self, version: int) -> tuple[Action, ...]:
         """See ``CommitLog``."""
-        self.wait(Point(PointKind.READ, version))
+        self.at(Point(PointKind.BEFORE_REREAD, version))
         return self.kept.read(version)
