@@ -1,4 +1,4 @@
-"""Interleavings of the PySpark merge: they equal serial orders, and planted faults of the conflict rules do not.
+"""Interleavings of merges on Spark: they equal serial orders, and planted faults of the conflict rules do not.
 
 `mergecheck lab concurrency` runs all scenarios, `python -m tools.selfcheck.conflicts` all faults; here are the quickest
 of both.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
@@ -47,6 +48,18 @@ def test_every_interleaving_equals_a_serial_order(
     assert tally.findings == []
     assert tally.num_interleavings == count
     assert tally.endings == endings
+
+
+def test_delta_lake_is_stopped_at_its_transactions() -> None:
+    """By an observer that its released jar calls: the same orders as of our merge, and serial ones."""
+    tally = Tally(SCENARIOS["counter"])
+    for one in enumerate_interleavings(
+        tally.scenario, DeltaSparkEngine(start_session()), MergeReference(), may_give_up=True
+    ):
+        tally.add(one)
+    assert tally.findings == []
+    assert tally.num_interleavings == 4
+    assert tally.endings == {EndingKind.COMMITTED: 6, EndingKind.CONFLICT: 2}
 
 
 @pytest.mark.parametrize("name", QUICK)
