@@ -24,10 +24,10 @@ def test_the_scenarios_can_be_listed(mergecheck: Mergecheck) -> None:
     ("arguments", "said"),
     [
         (["--scenario", "nosuch"], "no scenario is called nosuch. Choose from update-update,"),
-        (["--engine", "delta-rs"], "the steps of delta-rs cannot be scheduled"),
+        (["--engine", "delta-rs"], "delta-rs cannot be stopped at points"),
         (["--steps", "3", "--scenario", "append"], "goes with no scenario but counter"),
         (["--steps", "3", "--isolation", "WriteSerializable"], "only random races of delta-rs have this level"),
-        (["--steps", "3", "--engine", "duckdb"], "'duckdb' is not one of"),
+        (["--steps", "3", "--engine", "duckdb"], "duckdb has no races"),
     ],
 )
 def test_bad_options_are_usage_errors(mergecheck: Mergecheck, arguments: list[str], said: str) -> None:

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
-from mergecheck.harness.lab.concurrency.text import Tally
 
 from mergecheck.harness.engine import Capabilities, InterleavedEngine, Point, PointKind, Written
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
 from mergecheck.harness.lab.concurrency.history import EndingKind
+from mergecheck.harness.lab.concurrency.interleaving_text import Tally
 from mergecheck.harness.lab.concurrency.scenarios import scenarios
 from mergecheck.model.outcome import Rejection, Unsupported
 from mergecheck.reference import MergeReference
