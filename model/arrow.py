@@ -15,6 +15,7 @@ from mergecheck.model.types.data_types import (
     AtomicType,
     DecimalType,
     MapType,
+    NestedType,
     StructType,
 )
 
@@ -41,7 +42,6 @@ _ATOMIC: dict[AtomicName, pa.DataType] = {
 }
 
 _EXACT = Context(prec=38)  # the most digits that a DECIMAL has; the default context refuses more than 28
-_NESTED = (StructType, ArrayType, MapType)
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:
@@ -101,7 +101,7 @@ def table_to_rows(table: pa.Table, schema: Schema) -> tuple[Row, ...]:
 
 def _plain(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
     wanted = arrow_type(data_type)
-    if column.type == wanted or isinstance(data_type, _NESTED):
+    if column.type == wanted or isinstance(data_type, NestedType):
         return column
     return column.cast(wanted)
 

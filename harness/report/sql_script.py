@@ -17,7 +17,7 @@ from mergecheck.harness.properties.merge_text import statement_lines
 from mergecheck.harness.report.render import escape, printable
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.schema_json import as_nullable, check_constraints, is_constraint
-from mergecheck.model.types.data_types import ArrayType, AtomicName, DecimalType, MapType, StructType, quote
+from mergecheck.model.types.data_types import ArrayType, AtomicName, DecimalType, NestedType, StructType, quote
 from mergecheck.reference.syntax.spark_tokens import TokenKind, read_tokens
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def literal(value: Value, data_type: DataType) -> str:
     """Write one value as a Spark SQL expression of exactly its type."""
     if value is None:
         return f"CAST(NULL AS {data_type.ddl()})"
-    if isinstance(data_type, StructType | ArrayType | MapType):
+    if isinstance(data_type, NestedType):
         return f"CAST({_nested(value, data_type)} AS {data_type.ddl()})"
     if isinstance(data_type, DecimalType):
         return f"CAST('{value:f}' AS {data_type.ddl()})"
@@ -220,7 +220,7 @@ def _values(rows: Sequence[Row], schema: Schema) -> str:
     return ",\n".join("  (" + ", ".join(literal(v, t) for v, t in zip(row, types, strict=True)) + ")" for row in rows)
 
 
-def _nested(value: Value, data_type: StructType | ArrayType | MapType) -> str:
+def _nested(value: Value, data_type: NestedType) -> str:
     if isinstance(data_type, StructType):
         pairs = zip(data_type.fields, value, strict=True)
         return "named_struct(" + ", ".join(f"{_string(f.name)}, {literal(v, f.type)}" for f, v in pairs) + ")"

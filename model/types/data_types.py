@@ -195,7 +195,8 @@ class Schema:
         return Schema(tuple(Field(c.name, c.type) for c in self.columns))
 
 
-DataType: TypeAlias = AtomicType | DecimalType | ArrayType | MapType | StructType
+NestedType: TypeAlias = StructType | ArrayType | MapType
+DataType: TypeAlias = AtomicType | DecimalType | NestedType
 
 BOOLEAN = AtomicType(AtomicName.BOOLEAN)
 TINYINT = AtomicType(AtomicName.TINYINT)

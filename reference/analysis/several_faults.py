@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sqlglot import exp
 
 from mergecheck.model.errors import RejectedError, fault_in
-from mergecheck.model.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.types.data_types import NestedType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -153,6 +153,6 @@ def _is_nested(path: tuple[str, ...], target: Schema) -> bool:
         for name in path[start:]:
             found = next((field.type for field in fields if field.name.lower() == name.lower()), None)
             fields = found.fields if isinstance(found, StructType) else ()
-        if isinstance(found, StructType | ArrayType | MapType):
+        if isinstance(found, NestedType):
             return True
     return False

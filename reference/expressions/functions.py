@@ -17,7 +17,7 @@ from mergecheck.model.types.data_types import (
     VOID,
     ArrayType,
     MapType,
-    StructType,
+    NestedType,
 )
 from mergecheck.model.types.implicit_casts import common_type, type_word
 from mergecheck.model.types.typed import Typed, combine
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ASCII = r"'[\x01-\x7f]*'"
-_NESTED = (ArrayType, MapType, StructType)
 
 
 def function(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
@@ -67,7 +66,7 @@ def same_type(operands: list[Typed]) -> list[Typed]:
 
 def concatenated(operands: list[Typed]) -> Typed:
     """Join texts; other atomic values are written as CAST to STRING writes them."""
-    if any(isinstance(operand.type, _NESTED) or operand.type in (VOID, BINARY) for operand in operands):
+    if any(isinstance(operand.type, NestedType) or operand.type in (VOID, BINARY) for operand in operands):
         raise UnsupportedByReferenceError("concat of anything but text")
     texts = [cast_value(operand, STRING) for operand in operands]
     return combine("(" + (" || ".join(f"({text.sql})" for text in texts) or "''") + ")", STRING, *texts)
@@ -77,7 +76,11 @@ def _extreme(word: str) -> Callable[[list[Typed]], Typed]:
     def call(operands: list[Typed]) -> Typed:
         operands = same_type(operands)
         data_type = operands[0].type
-        if isinstance(data_type, _NESTED) or data_type in (FLOAT, DOUBLE, VOID):  # of 0.0 and -0.0 either is greatest
+        if isinstance(data_type, NestedType) or data_type in (
+            FLOAT,
+            DOUBLE,
+            VOID,
+        ):  # of 0.0 and -0.0 either is greatest
             raise UnsupportedByReferenceError(f"{word} of {type_word(data_type)}")
         return combine(f"{word}({', '.join(operand.sql for operand in operands)})", data_type, *operands)
 
@@ -129,7 +132,7 @@ def _is_nan(operands: list[Typed]) -> Typed:
 def _null_if(operands: list[Typed]) -> Typed:
     first, second = operands
     refuse_char(operands, "nullif")
-    if VOID in (first.type, second.type) or isinstance(first.type, _NESTED):
+    if VOID in (first.type, second.type) or isinstance(first.type, NestedType):
         raise UnsupportedByReferenceError("nullif of an untyped NULL or a nested value")
     left, right = same_type(operands)
     return combine(f"CASE WHEN ({left.sql}) = ({right.sql}) THEN NULL ELSE {first.sql} END", first.type, left, right)

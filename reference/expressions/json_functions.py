@@ -20,6 +20,7 @@ from mergecheck.model.types.data_types import (
     DataType,
     DecimalType,
     MapType,
+    NestedType,
     StructType,
 )
 from mergecheck.model.types.ddl import parse_schema, parse_type
@@ -94,7 +95,7 @@ def _from_json(operands: Sequence[exp.Expr], translate: Translate) -> Typed:
             data_type = StructType(tuple(parse_schema(schema).columns))
         except CaseFormatError:
             raise UnsupportedByReferenceError("from_json to a type that case files do not have") from None
-    if not isinstance(data_type, StructType | ArrayType | MapType):
+    if not isinstance(data_type, NestedType):
         raise UnsupportedByReferenceError("from_json to an atomic type")
     sql = let(_plain_json(value.sql), f"CASE WHEN json_type(x) = 'NULL' THEN {_OTHER} ELSE {_read('x', data_type)} END")
     return combine(sql, data_type, value, partial=True)

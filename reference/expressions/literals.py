@@ -19,11 +19,9 @@ from mergecheck.model.types.data_types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    ArrayType,
     DataType,
     DecimalType,
-    MapType,
-    StructType,
+    NestedType,
 )
 from mergecheck.model.types.typed import Typed, duckdb_type, string_literal
 from mergecheck.model.values import decode, encode
@@ -116,7 +114,7 @@ def value_literal(value: Value, data_type: DataType) -> str:
     Raises:
         UnsupportedByReferenceError: for nested values.
     """
-    if isinstance(data_type, ArrayType | MapType | StructType):
+    if isinstance(data_type, NestedType):
         raise UnsupportedByReferenceError("a subquery that gives a nested value")
     if data_type == STRING:
         return text_literal(value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import BINARY, BOOLEAN, INT, STRING, VOID, ArrayType, MapType, StructType
+from mergecheck.model.types.data_types import BINARY, BOOLEAN, INT, STRING, VOID, NestedType
 from mergecheck.model.types.implicit_casts import type_word
 from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.nested_casts import cast_value
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _PATTERN = re.compile(r"(?:[^\\]|\\[_%\\])*", re.DOTALL)  # Spark refuses a backslash before anything else
 _HASHES = {"0": "sha256", "256": "sha256"}
-_NESTED = (ArrayType, MapType, StructType)
 
 
 def text_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
@@ -46,7 +45,7 @@ def _joined(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
     separator, *operands = [translate(item) for item in node.expressions]
     if separator.type != STRING or not operands:
         raise UnsupportedByReferenceError("concat_ws without a text between its operands")
-    if any(isinstance(operand.type, _NESTED) or operand.type in (VOID, BINARY) for operand in operands):
+    if any(isinstance(operand.type, NestedType) or operand.type in (VOID, BINARY) for operand in operands):
         raise UnsupportedByReferenceError("concat_ws of anything but text")
     texts = [cast_value(operand, STRING) for operand in operands]
     return combine(f"concat_ws({', '.join(text.sql for text in (separator, *texts))})", STRING, separator, *texts)

@@ -18,6 +18,7 @@ from mergecheck.model.types.data_types import (
     DecimalType,
     Field,
     MapType,
+    NestedType,
     Schema,
     StructType,
 )
@@ -145,7 +146,7 @@ def _count(node: exp.Expr, translate: Callable[[exp.Expr], Typed], over: str = "
 
 
 def _extreme(node: exp.Expr, operand: Typed, over: str) -> Typed:
-    if _has_floating(operand.type) or isinstance(operand.type, ArrayType | MapType | StructType):
+    if _has_floating(operand.type) or isinstance(operand.type, NestedType):
         raise UnsupportedByReferenceError(f"{node.key.upper()} of {operand.type.ddl().split('<')[0]}")
     sql = f"{node.key}({operand.sql}){over}"
     return Typed(sql=sql, type=operand.type, sides=operand.sides, partial=operand.partial)

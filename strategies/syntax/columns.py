@@ -6,16 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mergecheck.model.types.data_types import (
-    BIGINT,
-    INT,
-    INTEGER_BITS,
-    ArrayType,
-    Field,
-    MapType,
-    Schema,
-    StructType,
-)
+from mergecheck.model.types.data_types import BIGINT, INT, INTEGER_BITS, Field, NestedType, Schema
 from mergecheck.strategies.syntax.spark_sql import expression_text
 from mergecheck.strategies.syntax.statement import Aliases
 
@@ -74,7 +65,7 @@ class Column:
     @property
     def nested(self) -> bool:
         """Whether the column is a struct, an array or a map, which has no order and no constants (R-807)."""
-        return isinstance(self.type, StructType | ArrayType | MapType)
+        return isinstance(self.type, NestedType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

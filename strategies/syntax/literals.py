@@ -21,6 +21,7 @@ from mergecheck.model.types.data_types import (
     ArrayType,
     DecimalType,
     MapType,
+    NestedType,
     StructType,
 )
 
@@ -50,7 +51,7 @@ def literal(value: Value, data_type: DataType | None) -> str:
     """
     if value is None:
         return "NULL" if data_type is None else f"CAST(NULL AS {data_type.ddl()})"
-    if isinstance(data_type, StructType | ArrayType | MapType):
+    if isinstance(data_type, NestedType):
         # the constructors alone would have a type in which no member is NULL
         return f"CAST({_constructed(value, data_type)} AS {data_type.ddl()})"
     if data_type == BOOLEAN:
@@ -68,7 +69,7 @@ def literal(value: Value, data_type: DataType | None) -> str:
     return _moment(value, data_type)
 
 
-def _constructed(value: Value, data_type: StructType | ArrayType | MapType) -> str:
+def _constructed(value: Value, data_type: NestedType) -> str:
     match data_type:
         case StructType(fields):
             parts = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.properties.type_families import family_of
-from mergecheck.model.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.types.data_types import ArrayType, MapType, NestedType, StructType
 from mergecheck.reference.syntax.statement import Action, name_parts
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def families_assigned(e: Evidence) -> Iterator[str]:
 def nestings(types: Iterable[DataType]) -> Iterator[str]:
     """Return how types nest: ``struct``, ``array``, ``map``, and ``deeper`` for nesting inside another one."""
     for data_type in types:
-        if isinstance(data_type, StructType | ArrayType | MapType):
+        if isinstance(data_type, NestedType):
             yield family_of(data_type)
-            if any(isinstance(member, StructType | ArrayType | MapType) for member in _members(data_type)):
+            if any(isinstance(member, NestedType) for member in _members(data_type)):
                 yield "deeper"
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from mergecheck.harness.engines.duckdb.plain_sql import without_lambdas
 from mergecheck.model.arrow import rows_to_table, table_to_rows
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.model.types.data_types import ArrayType, MapType, Schema, StructType
+from mergecheck.model.types.data_types import ArrayType, MapType, NestedType, Schema, StructType
 from mergecheck.model.types.typed import TableSide, duckdb_type, identifier, typed_null
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.analysis.values.column_values import default_value
@@ -199,6 +199,6 @@ def values_query(rows: Sequence[Row], schema: Schema) -> str | None:
 
 
 def _typed_literal(value: Any, data_type: DataType) -> str:  # noqa: ANN401 - a cell of any type
-    if isinstance(data_type, ArrayType | MapType | StructType):
+    if isinstance(data_type, NestedType):
         raise UnsupportedByReferenceError("a nested literal")
     return f"CAST({value_literal(value, data_type)} AS {duckdb_type(data_type)})"

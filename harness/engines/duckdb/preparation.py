@@ -24,7 +24,7 @@ from mergecheck.harness.engines.duckdb.native_tables import (
 from mergecheck.harness.engines.translated_statement import draws_by_chance, extension, statement_to_translate
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.layout import physical_rows
-from mergecheck.model.types.data_types import ArrayType, MapType, Schema, StructType
+from mergecheck.model.types.data_types import NestedType, Schema
 from mergecheck.model.types.typed import identifier
 from mergecheck.reference.analysis.settings import read_settings
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
@@ -254,7 +254,7 @@ def _check_evolution(target: Schema, source: Schema) -> None:
 
 
 def _nested(data_type: DataType) -> bool:
-    return isinstance(data_type, StructType | ArrayType | MapType)
+    return isinstance(data_type, NestedType)
 
 
 def _indexable(column: Field) -> bool:

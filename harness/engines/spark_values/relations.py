@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from mergecheck.model.arrow import arrow_type, rows_to_table, table_to_rows
 from mergecheck.model.schema_json import as_nullable
-from mergecheck.model.types.data_types import ArrayType, Field, MapType, Schema, StructType
+from mergecheck.model.types.data_types import ArrayType, Field, MapType, NestedType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def _as_type(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
     wanted = arrow_type(data_type)
     if pa.types.is_null(wanted) or pa.types.is_null(column.type):
         return pa.chunked_array([pa.nulls(len(column), wanted)])
-    if not isinstance(data_type, StructType | ArrayType | MapType):
+    if not isinstance(data_type, NestedType):
         return column.cast(wanted)
     schema = Schema((Field("c", data_type),))
     return rows_to_table(table_to_rows(pa.table([column], names=["c"]), schema), schema).column(0)

@@ -16,6 +16,7 @@ from mergecheck.model.types.data_types import (
     DecimalType,
     Field,
     MapType,
+    NestedType,
     StructType,
 )
 from mergecheck.model.types.typed import ArrayCall, Typed, duckdb_type, identifier, typed_null
@@ -23,7 +24,6 @@ from mergecheck.reference.casts.conversions import Failure, can_cast, cast, is_u
 from mergecheck.reference.casts.map_casts import rebuilt_map
 from mergecheck.reference.expressions.array_functions import evaluated
 
-_NESTED = (StructType, ArrayType, MapType)
 _OVERFLOW = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
 
 
@@ -177,7 +177,7 @@ class Aligner:
         return rebuilt_map(entries, given, wanted)
 
     def _atomic(self, sql: str, given: DataType, wanted: DataType) -> str:
-        nested = isinstance(given, _NESTED) or isinstance(wanted, _NESTED)
+        nested = isinstance(given, NestedType) or isinstance(wanted, NestedType)
         if self.policy is StoreAssignmentPolicy.STRICT and (nested or not is_up_cast(given, wanted)):
             raise RejectedError("CANNOT_UP_CAST_DATATYPE", f"Cannot up cast {given.ddl()} to {wanted.ddl()}.")
         if nested and wanted == STRING:

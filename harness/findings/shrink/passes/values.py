@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mergecheck.model.types.data_types import ArrayType, AtomicName, AtomicType, DecimalType, MapType, StructType
+from mergecheck.model.types.data_types import ArrayType, AtomicName, AtomicType, DecimalType, NestedType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def _simpler_rows(rows: tuple[Row, ...], schema: Schema) -> Iterator[tuple[Row, 
                 yield (*rows[:j], (*row[:k], value, *row[k + 1 :]), *rows[j + 1 :])
 
 
-def _simpler_inside(value: Value, data_type: StructType | ArrayType | MapType) -> Iterator[Value]:
+def _simpler_inside(value: Value, data_type: NestedType) -> Iterator[Value]:
     """Yield a nested value with one member simpler; an array and a map also with one member less."""
     if isinstance(data_type, StructType):
         yield from _simpler_members(value, [field.type for field in data_type.fields])
