@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def action_alternatives(clause: ClauseText, number: int) -> Iterator[tuple[str, ClauseText]]:
-    """Yield a reading and the clause that means it.
+    """Yield a hypothesis and the clause that means it.
 
     Args:
         clause: the clause.

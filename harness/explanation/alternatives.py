@@ -38,15 +38,15 @@ _FAMILIES = (
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """An alternative meaning of a case: ``reading`` describes it, ``case`` is the case that has it."""
+    """An alternative meaning of a case: ``hypothesis`` describes it, ``case`` is the case that has it."""
 
-    reading: str
+    hypothesis: str
     case: Case
 
     @property
     def family(self) -> str:
-        """The reading without the numbers and texts of one statement, such as ``as if a clause had no condition``."""
-        plain = re.sub(r"before clause \d+", "before another", self.reading)
+        """The hypothesis without numbers and texts of one statement, such as ``as if a clause had no condition``."""
+        plain = re.sub(r"before clause \d+", "before another", self.hypothesis)
         plain = re.sub(r"clause \d+", "a clause", plain)
         for own, general in _FAMILIES:
             plain = own.sub(general, plain)
@@ -61,12 +61,12 @@ def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:
     edits = itertools.chain(
         _null_conditions(text), _operators(text), _order(text), _conditions(text), _clauses(text), _matching(text)
     )
-    yield from (Alternative(reading, replace(case, sql=edited.sql())) for reading, edited in edits)
+    yield from (Alternative(hypothesis, replace(case, sql=edited.sql())) for hypothesis, edited in edits)
     yield from _ambiguous(case, trace)
     yield from (
-        Alternative(reading, replace(case, sql=text.with_clause(i, clause).sql()))
+        Alternative(hypothesis, replace(case, sql=text.with_clause(i, clause).sql()))
         for i in range(len(text.clauses))
-        for reading, clause in action_alternatives(text.clauses[i], i + 1)
+        for hypothesis, clause in action_alternatives(text.clauses[i], i + 1)
     )
     yield from _settings(case)
 

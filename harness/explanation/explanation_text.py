@@ -88,7 +88,7 @@ def hypothesis_lines(hypotheses: Sequence[str], *, width: int) -> list[str]:
     """List the explanations of the engine's result; of several the first few."""
     lines = [line for one in hypotheses[:MAX_HYPOTHESES] for line in _wrapped(one, width, 2)]
     num_more = len(hypotheses) - MAX_HYPOTHESES
-    return lines + ([f"... {counted(num_more, 'more reading')}"] if num_more > 0 else [])
+    return lines + ([f"... {counted(num_more, 'more hypothesis', 'more hypotheses')}"] if num_more > 0 else [])
 
 
 def _refused(reference: Reference) -> str:

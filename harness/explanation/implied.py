@@ -28,17 +28,17 @@ class Implied:
     """An alternative that agrees with the engine.
 
     Attributes:
-        reading: what would be so, such as ``as if NULL counted as TRUE in clause 1``.
+        hypothesis: what would be so, such as ``as if NULL counted as TRUE in clause 1``.
         unexplained: the checks that differ all the same; empty if all that differed agrees.
     """
 
-    reading: str
+    hypothesis: str
     unexplained: tuple[Check, ...] = ()
 
     def __str__(self) -> str:
         """Format it for a report."""
         rest = ", ".join(check.value for check in self.unexplained)
-        return f"{self.reading} ({rest} not explained)" if rest else self.reading
+        return f"{self.hypothesis} ({rest} not explained)" if rest else self.hypothesis
 
 
 def implied(
@@ -64,7 +64,7 @@ def implied(
         if left is None or left & _ALWAYS or not differing - left:
             continue
         unexplained = tuple(check for check in Check if check in left & differing)
-        (partial if unexplained else full).append(Implied(alternative.reading, unexplained))
+        (partial if unexplained else full).append(Implied(alternative.hypothesis, unexplained))
     return tuple(full or partial)
 
 

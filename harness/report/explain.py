@@ -82,7 +82,7 @@ def row_lines(document: CaseDocument, *, width: int, with_pairs: bool) -> list[s
     if document.differences:
         lines += ["differences", *_indented(difference_lines(document.differences))]
         hypotheses = hypothesis_lines(document.hypotheses, width=width)
-        lines += ["reading", *_indented(hypotheses or ["no alternative that was tried agrees"])]
+        lines += ["hypothesis", *_indented(hypotheses or ["no alternative that was tried agrees"])]
         lines += ["", *command_lines(document.commands)] if document.commands else []
     return [printable(line).rstrip() for line in lines]
 

@@ -39,7 +39,7 @@ def explanation_json(shown: CaseDocument, *, with_pairs: bool) -> dict[str, Any]
         ]
     if shown.report is not None:
         report = shown.report
-        document |= {"engine": report.engine, "verdict": report.verdict.value, "readings": list(shown.hypotheses)}
+        document |= {"engine": report.engine, "verdict": report.verdict.value, "hypotheses": list(shown.hypotheses)}
     return document
 
 

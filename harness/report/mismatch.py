@@ -53,7 +53,7 @@ def explanation_lines(document: CaseDocument) -> list[str]:
 
 
 def _hypotheses(document: CaseDocument) -> list[str]:
-    return _with_label(hypothesis_lines(document.hypotheses, width=_EXPLANATION_WIDTH), "reading")
+    return _with_label(hypothesis_lines(document.hypotheses, width=_EXPLANATION_WIDTH), "hypothesis")
 
 
 def _explanation(document: CaseDocument, *, max_lines: int) -> list[str]:

@@ -38,7 +38,7 @@ class JobProcess:
 
     Args:
         checker: the other checker has the same attributes, except for the engine. Known deviations are looked up
-            here: their readings are functions that cannot be sent.
+            here: their bug models are functions that cannot be sent.
         factory: makes the engine there.
     """
 

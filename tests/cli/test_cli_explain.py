@@ -47,14 +47,14 @@ def test_a_case_is_explained_without_an_engine(mergecheck: Mergecheck, name: str
     assert (ended.code, ended.err) == (0, "")
     assert "clause 1 does not apply: t.v <> 'a' is NULL (t.v = NULL)" in ended.out
     assert "target 1, source 1: TRUE   t.id = 1, s.id = 1" in ended.out
-    assert "reading" not in ended.out
+    assert "hypothesis" not in ended.out
 
 
 def test_json_of_an_explanation(mergecheck: Mergecheck, name: str) -> None:
     """The same as one document."""
     ended = mergecheck("explain", name, "--engine", WRONG, "--json")
     assert (ended.code, ended.json["verdict"]) == (1, "mismatch")
-    assert ended.json["readings"][0] == "as if NULL counted as TRUE in clause 1"
+    assert ended.json["hypotheses"][0] == "as if NULL counted as TRUE in clause 1"
     assert ended.json["rows"][0]["tried"][0]["clauses"][0]["value"] is None
 
 

@@ -63,7 +63,7 @@ def case_view(
         answers=tuple(_answers(report)),
         hypotheses=(
             *hypotheses[:MAX_HYPOTHESES],
-            *((f"... {counted(num_more, 'more reading')}",) if num_more > 0 else ()),
+            *((f"... {counted(num_more, 'more hypothesis', 'more hypotheses')}",) if num_more > 0 else ()),
         ),
         why=document.why(_WIDTH) if document.is_evaluated else (),
         remarks=tuple(_remarks(document)),

@@ -167,7 +167,7 @@ MATCHED, ABSENT, BY_SOURCE = "WHEN MATCHED", "WHEN NOT MATCHED", "WHEN NOT MATCH
 
 
 @pytest.mark.parametrize(
-    ("clauses", "instead", "reading"),
+    ("clauses", "instead", "hypothesis"),
     [
         (
             f"{MATCHED} AND t.v <> 'q' THEN DELETE",
@@ -208,21 +208,21 @@ MATCHED, ABSENT, BY_SOURCE = "WHEN MATCHED", "WHEN NOT MATCHED", "WHEN NOT MATCH
         (f"{MATCHED} THEN UPDATE SET v = s.v", f"{ON} {MATCHED} THEN DELETE", "as if clause 1 deleted the row"),
     ],
 )
-def test_the_alternative_that_agrees_is_named(clauses: str, instead: str, reading: str) -> None:
+def test_the_alternative_that_agrees_is_named(clauses: str, instead: str, hypothesis: str) -> None:
     """An engine that does something else is found out; every alternative named is one that agrees."""
     case = replace(CASE, sql=f"{ON} {clauses}")
     report = check_case(case, Instead(instead))
     found = implied(report, reference=evaluate, capabilities=Capabilities())
     assert report.verdict is Verdict.MISMATCH
-    assert reading in [one.reading for one in found]
-    by_reading = {one.reading: one.case for one in alternatives(case, report.reference.trace)}
+    assert hypothesis in [one.hypothesis for one in found]
+    by_reading = {one.hypothesis: one.case for one in alternatives(case, report.reference.trace)}
     assert isinstance(report.result, Outcome)
     for one in found:
-        other = answered(evaluate(by_reading[one.reading]).answer)
+        other = answered(evaluate(by_reading[one.hypothesis]).answer)
         assert isinstance(other, Outcome)
         assert sorted(other.rows, key=repr) == sorted(report.result.rows, key=repr)
     text = mismatch_report(case_document(report, hypotheses=tuple(map(str, found)), where="k.json"))
-    assert f"reading    {found[0].reading}" in text
+    assert f"hypothesis {found[0].hypothesis}" in text
     assert len(text.splitlines()) <= MAX_LINES
 
 
@@ -233,7 +233,7 @@ def test_one_of_several_matches_may_win(rows: tuple[tuple[object, ...], ...], wo
     twice = replace(CASE, source=source, sql=f"{ON} WHEN MATCHED THEN UPDATE SET *")
     report = check_case(twice, Instead(twice.sql, rows))
     found = implied(report, reference=evaluate, capabilities=Capabilities())
-    assert [one.reading for one in found] == [f"as if the {word} of several matches of a row won"]
+    assert [one.hypothesis for one in found] == [f"as if the {word} of several matches of a row won"]
 
 
 def test_many_matches_are_looked_at_once() -> None:
@@ -245,7 +245,7 @@ def test_many_matches_are_looked_at_once() -> None:
         source=Source(schema=SCHEMA, rows=rows),
         sql="MERGE INTO target t USING source s ON TRUE WHEN MATCHED THEN DELETE",
     )
-    by_reading = {one.reading: one.case for one in alternatives(case, evaluate(case).trace)}
+    by_reading = {one.hypothesis: one.case for one in alternatives(case, evaluate(case).trace)}
     for word, row in (("first", rows[0]), ("last", rows[-1])):
         source = by_reading[f"as if the {word} of several matches of a row won"].source
         assert source is not None
