@@ -45,7 +45,7 @@ _TOO_MANY_DIGITS = re.compile(r"cannot be interpreted as a numeric since it has 
 _ANY_DECIMAL = "DECIMAL"
 _MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)\n(?P<marks>[ ^]*)")
 """Where Spark shows the expression that failed, with marks below it."""
-_FRAGMENT_MARKS = re.compile(r"\s*== SQL[^\n]*==.*", re.DOTALL)
+_QUERY_OF_SPARK = re.compile(r"\s*== SQL[^\n]*==.*", re.DOTALL)
 _POSITIONAL = re.compile(r"`?\b(?P<side>target|source)_(?P<place>\d+)\b`?")
 _OVERFLOWING_UP_CAST = ("DECIMAL(19,0)", "BIGINT")  # no other cast that Spark calls an up-cast can overflow
 
@@ -118,25 +118,37 @@ def explain(error: PySparkException | Py4JError, statement: MergeStatement, merg
     """
     known = _explained(error, statement, merge)
     if isinstance(known, ExecutionError):
-        text = _FRAGMENT_MARKS.sub("", known.message).strip()
-        place = _place_of(spark_text(error), merge)
-        known.message = f"{place}: {text}" if place else text
+        known.message = _placed(known.message, _marked_expression(spark_text(error)), merge)
     known.message = _with_names(known.message, merge)
     return known
 
 
-def _place_of(text: str, merge: ResolvedMerge) -> str:
-    """Name the clauses and columns whose values have the expression that Spark marks in a message; empty for none."""
-    marked = _MARKED.search(text)
-    if marked is None or "^" not in marked["marks"]:
+def _marked_expression(text: str) -> str:
+    """Cut out the expression that Spark marks in a message; empty if it marks none."""
+    found = _MARKED.search(text)
+    if found is None or "^" not in found["marks"]:
         return ""
-    fragment = marked["sql"][marked["marks"].index("^") : marked["marks"].rindex("^") + 1]
-    return " or ".join(
+    return found["sql"][found["marks"].index("^") : found["marks"].rindex("^") + 1]
+
+
+def _placed(message: str, marked: str, merge: ResolvedMerge) -> str:
+    """Begin a message with the parts of the statement that have the marked expression, and end it with the expression.
+
+    What Spark shows of its own query is left out.
+    """
+    message = _QUERY_OF_SPARK.sub("", message).strip()
+    if not marked:
+        return message
+    conditions = [("ON", merge.condition), *((clause.place, clause.condition) for clause in merge.clauses)]
+    places = [place for place, condition in conditions if condition is not None and marked in condition.sql]
+    places += [
         f"{clause.place}, column {name}"
         for clause in merge.clauses
         for name, value in zip(merge.final_schema.names, clause.values, strict=False)
-        if clause.place and fragment in value
-    )
+        if marked in value
+    ]
+    where = f"{' or '.join(places)}: " if places else ""
+    return f"{where}{message} The expression is {marked}."
 
 
 def _with_names(text: str, merge: ResolvedMerge) -> str:

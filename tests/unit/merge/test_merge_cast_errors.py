@@ -49,7 +49,13 @@ def explained(condition: str, message: str, written: str, run: str) -> MergeErro
     on = ResolvedExpression(
         sql="TRUE", tree=exp.Expression(), target_columns=frozenset(), source_columns=frozenset(), text="TRUE"
     )
-    clause = ResolvedClause(kind=ClauseKind.MATCHED, action=ActionType.UPDATE, condition=None, values=("target_0", run))
+    clause = ResolvedClause(
+        kind=ClauseKind.MATCHED,
+        action=ActionType.UPDATE,
+        condition=None,
+        values=("target_0", run),
+        place="clause 1 WHEN MATCHED",
+    )
     merge = ResolvedMerge(
         target_schema=TARGET,
         source_schema=TARGET,
@@ -103,6 +109,22 @@ def test_all_other_errors_keep_sparks_class(condition: str, message: str, writte
     found = explained(condition, message, written, run)
     assert found.error_class == condition
     assert message in found.message
+
+
+def test_a_failing_value_is_named_by_its_clause_and_column() -> None:
+    """Spark's own query and the names that columns have in a run are not shown."""
+    said = (
+        "Division by zero. Use `try_divide` to tolerate it. SQLSTATE: 22012\n"
+        "== SQL (line 1, position 25) ==\n"
+        "CASE _clause_ WHEN 1 THEN (source_0 DIV target_1) ELSE target_1 END AS target_1\n"
+        "                           ^^^^^^^^^^^^^^^^^^^^^\n"
+    )
+    found = explained("DIVIDE_BY_ZERO", said, "s.id DIV n", "(source_0 DIV target_1)")
+    assert found.message.startswith("clause 1 WHEN MATCHED, column n: ")
+    assert found.message.endswith("SQLSTATE: 22012 The expression is source.id DIV target.n.")
+    assert "_0" not in found.message
+    elsewhere = explained("DIVIDE_BY_ZERO", said, "5", "5")
+    assert "clause" not in elsewhere.message.lower()
 
 
 def test_faults_of_the_system_are_not_explained() -> None:
