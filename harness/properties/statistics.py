@@ -235,6 +235,13 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def coverage_line(summary: Summary) -> str:
+    """Name the execution paths that the cases took, and the clause kinds that never fired."""
+    paths = " ".join(path.value for path in shown_paths(summary.counts.paths) if summary.counts.paths[path])
+    idle = ", ".join(" ".join(key) for key in CLAUSES if not summary.counts.clauses_fired[key])
+    return f"paths {paths or 'none'}; {f'never fired: {idle}' if idle else 'every kind of clause fired'}"
+
+
 def batch_line(summary: Summary) -> str:
     """Format how many pairs of tables were checked in batches, and how fast."""
     per_second = summary.counts.num_batched / summary.seconds if summary.seconds else 0.0

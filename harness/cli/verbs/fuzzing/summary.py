@@ -8,6 +8,7 @@ from mergecheck.harness.properties.phases import phase_line
 from mergecheck.harness.properties.rule_counts import known_rules, rule_counts, rules_line
 from mergecheck.harness.properties.statistics import (
     batch_line,
+    coverage_line,
     coverage_lines,
     denominator_line,
     not_checked_line,
@@ -20,18 +21,16 @@ if TYPE_CHECKING:
 
 
 def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]:
-    """Return the summary of a run: coverage of the semantics, then the number of cases by verdict.
+    """Return the summary of a run: the number of cases by verdict, then how much of the semantics they reached.
 
     Args:
         summary: the counts.
-        verbose: also show the time of each phase.
+        verbose: also show the clauses, paths and pairs of values in full, and the time of each phase.
     """
     counts = summary.counts
+    reached = rules_line(rule_counts(known_rules(), counts.rules))
     return (
-        *coverage_lines(summary),
-        rules_line(rule_counts(known_rules(), counts.rules)),
-        space_line(summary),
-        "",
+        *((*coverage_lines(summary), reached, space_line(summary), "") if verbose else ()),
         (
             f"{counted(counts.num_cases, 'case')} in {summary.seconds:.0f} s, "
             f"{counted(counts.num_repeated, 'repeated draw')} skipped; "
@@ -40,6 +39,7 @@ def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]
         ),
         *([batch_line(summary)] if counts.num_batched else []),
         *([phase_line(counts.phase_seconds)] if verbose else []),
+        *([] if verbose else [f"{coverage_line(summary)}; {reached}"]),
         denominator_line(summary),
         *([not_checked_line(summary)] if counts.not_checked else []),
     )
