@@ -145,7 +145,7 @@ def test_evolution_by_a_setting_is_written_into_the_statement() -> None:
     found = with_evolution_clause(
         case_of("merge into target USING source s ON true WHEN MATCHED THEN DELETE", **{AUTO_MERGE: "true"})
     )
-    assert found == "MERGE WITH SCHEMA EVOLUTION INTO target USING source s ON true WHEN MATCHED THEN DELETE"
+    assert found == "merge WITH SCHEMA EVOLUTION into target USING source s ON true WHEN MATCHED THEN DELETE"
     assert with_evolution_clause(UPSERT) == UPSERT.sql
     written = UPSERT.sql.replace("ON", "ONTO")
     assert "cannot be read" in str(lacking(case_of(written, **{AUTO_MERGE: "true"})))
