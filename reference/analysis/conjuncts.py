@@ -12,7 +12,7 @@ from mergecheck.model.types.typed import TableSide
 from mergecheck.reference.analysis.resolved import TargetConjunct
 from mergecheck.reference.asked.asker import sides_of
 from mergecheck.reference.syntax.query_tree import conjuncts
-from mergecheck.reference.syntax.statement import name_parts
+from mergecheck.reference.syntax.statement import is_name, name_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +32,23 @@ def is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> b
             sides = [_sides(operand, translator, asks=asks) for operand in (part.this, part.expression)]
             found = found or set(sides) == set(each)
     return found
+
+
+def sole_keys(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:
+    """Translate the operands if ON is one equality of a column of each table, or of casts of columns; else none."""
+    (part, *others) = conjuncts(condition)
+    if others or not isinstance(part, exp.EQ | exp.NullSafeEQ):
+        return ()
+    if not all(_is_column_or_cast(operand) for operand in (part.this, part.expression)):
+        return ()
+    found = [translator.translate(operand) for operand in (part.this, part.expression)]
+    wanted = {frozenset({TableSide.TARGET}), frozenset({TableSide.SOURCE})}
+    return tuple(found) if {one.sides for one in found} == wanted else ()
+
+
+def _is_column_or_cast(node: exp.Expr) -> bool:
+    bare = node.unnest()
+    return is_name(bare.this.unnest() if isinstance(bare, exp.Cast) else bare)
 
 
 def _sides(node: exp.Expr, translator: Translator, *, asks: bool) -> frozenset[TableSide]:

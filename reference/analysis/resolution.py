@@ -13,7 +13,12 @@ from sqlglot import exp
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError, fault_in
 from mergecheck.model.types.data_types import BOOLEAN, STRING, VOID, Schema, type_at
 from mergecheck.model.types.typed import Typed, typed_null
-from mergecheck.reference.analysis.conjuncts import implied_conjuncts, is_equality, target_only_conjuncts
+from mergecheck.reference.analysis.conjuncts import (
+    implied_conjuncts,
+    is_equality,
+    sole_keys,
+    target_only_conjuncts,
+)
 from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
 from mergecheck.reference.analysis.several_faults import Late, LateFaults
 from mergecheck.reference.analysis.validation import check_condition, check_value
@@ -117,6 +122,7 @@ class Resolver:
             stored=self._old_row(final, preserve_null_structs=True, as_read=False),
             asked=tuple(asked),
             not_boolean=late.not_boolean,
+            keys=sole_keys(search, translator) if on.partial and not asked else (),
         )
         self.names.check_void(evolved)
         return resolved

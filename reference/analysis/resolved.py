@@ -76,6 +76,7 @@ class Resolved:
         on_target_only: the conjuncts of ON that use the target only (R-420).
         on_is_equality: whether ON has a conjunct that equates values of the two tables, and none
             without columns, so that an executor can join by keys.
+        keys: the two operands, if ON may fail and is one equality of a column of each table, or of casts of columns.
         final_schema: the table's columns after the merge (R-233).
         old: the row before the merge in the final schema, one value per column (R-241, R-610).
         stored: the same as readers show it, if its file is not rewritten.
@@ -93,6 +94,7 @@ class Resolved:
     stored: tuple[Typed, ...]
     asked: tuple[Asked, ...] = ()
     not_boolean: RejectedError | None = None
+    keys: tuple[Typed, ...] = ()
 
     def check_conditions(self) -> None:
         """Refuse conditions that are no boolean (R-135).

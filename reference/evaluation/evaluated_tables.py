@@ -59,6 +59,7 @@ _NUMBERS_OF = {
     Kind.NOT_MATCHED_BY_SOURCE: ("rid",),
 }
 _JOIN_ASKED_PAIRS = "JOIN asked_pairs USING (sid, rid)"
+_MAX_FAILING_PAIRS = 1_000
 _MAX_ASKED_PAIRS = 200_000
 _MAX_MATCHED_PAIRS = 1_000_000  # each becomes some objects of Python
 _NUMBERS = {
@@ -195,6 +196,32 @@ class Tables:
             self.connection.execute(f"SELECT {counts} FROM {self._product}").fetchall()
             counts = ", ".join(f"count({sql})" for sql in (*partial, "1"))
             self.connection.execute(f"SELECT {counts} FROM {self._full_join}").fetchall()
+
+    def failures_of_keys(self) -> frozenset[str]:
+        """Give the error classes with which ON fails on a pair of rows, if each table has a row with a key.
+
+        Returns:
+            None of them if there are too many pairs to look at one by one.
+        """
+        for key in self.merge.keys:
+            table = "target" if TableSide.TARGET in key.sides else "source"
+            try:
+                ((num_keys,),) = self._select(f"SELECT count({key.sql}) FROM {table}")
+            except duckdb.Error as error:
+                rejection_of(error)  # a defect of the reference goes on as it is
+            else:
+                if not num_keys:
+                    return frozenset()
+        pairs = self._select(f"SELECT sid, rid FROM source, target LIMIT {_MAX_FAILING_PAIRS + 1}")
+        if not 0 < len(pairs) <= _MAX_FAILING_PAIRS:
+            return frozenset()
+        found = set()
+        for sid, rid in pairs:
+            try:
+                self._select(f"SELECT {self.merge.on.sql} FROM source, target WHERE sid = {sid} AND rid = {rid}")
+            except duckdb.Error as error:
+                found.add(rejection_of(error).error_class)
+        return frozenset(found)
 
     def match(self, *, every_pair: bool = False) -> Matches:
         """Create ``pairs``; with ``every_pair``, also read the value of ON for each pair of rows.

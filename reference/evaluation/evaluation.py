@@ -140,6 +140,8 @@ class Evaluation:
         try:
             tables.check_conditions()
         except duckdb.Error:
+            if failures := self._failures_of_keys(tables):
+                raise _any_of(failures, "the key of a row cannot be computed", place="ON") from None
             raise UnsupportedByReferenceError("a condition that fails on some row (R-312)") from None
         self.matches = tables.match(every_pair=self.every_pair)
         if not self.matches.multi_matched or self.path_a or self.merge.is_sole_delete:
@@ -160,6 +162,17 @@ class Evaluation:
         prediction = self._prediction(tables, self.matches)
         assert self.effects is not None, "the prediction has come to it"  # noqa: S101 - for mypy
         return (rejection if is_acted_on_twice(self.merge, self.effects, self.several_matches) else prediction), None
+
+    def _failures_of_keys(self, tables: Tables) -> frozenset[str]:
+        """Give the error classes of a merge that fails for certain at its join, whatever its plan: else none (R-312).
+
+        If ON is one equality, an executor computes the key of every row of both tables. It need not, if a table has no
+        row with a key, or if the conditions of a merge of MATCHED clauses may leave files out (R-322).
+        """
+        conditions = [clause.condition for clause in self.merge.of(Kind.MATCHED) if clause.condition is not None]
+        if not self.merge.keys or (self.merge.is_matched_only and conditions):
+            return frozenset()
+        return tables.failures_of_keys()
 
     @property
     def path_a(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from reference_cases import UPSERT, bag, merge, predicted, rejected
 
@@ -161,6 +163,55 @@ def test_values_are_lazy() -> None:
     )
 
     assert bag(((1, 7), (2, 0))) == bag(answer.rows)
+
+
+KEYS: dict[str, Any] = {"schema": "k INT, v INT", "source_schema": "k STRING, v INT"}
+CLAUSES = ("WHEN MATCHED THEN UPDATE SET v = s.v", "WHEN NOT MATCHED THEN INSERT (v) VALUES (s.v)")
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [*CLAUSES, " ".join(CLAUSES), "WHEN MATCHED THEN DELETE", "WHEN NOT MATCHED BY SOURCE THEN DELETE"],
+)
+@pytest.mark.parametrize("text", ["x", "", "1.5", "99999999999999999999"])
+def test_a_key_that_is_no_number_fails_the_merge(clauses: str, text: str) -> None:
+    """R-312: the key of every row is computed, whichever rows match."""
+    bad = [["1", 10], [text, 20]]
+    assert rejected(merge(clauses, target=[[1, 1], [2, 2]], source=bad, **KEYS)) == "CAST_INVALID_INPUT"
+    turned = {"schema": "k STRING, v INT", "source_schema": "k INT, v INT"}
+    assert rejected(merge(clauses, target=bad, source=[[1, 1]], **turned)) == "CAST_INVALID_INPUT"
+
+
+@pytest.mark.parametrize("on", ["t.k = CAST(s.k AS INT)", "t.k <=> s.k", "(s.k) = t.k"])
+def test_a_cast_that_fails_in_a_sole_key_fails_the_merge(on: str) -> None:
+    """R-312."""
+    found = merge(CLAUSES[0], target=[[1, 1]], source=[["1", 10], ["x", 20]], on=on, **KEYS)
+    assert rejected(found) == "CAST_INVALID_INPUT"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "on", "target", "source"),
+    [
+        (CLAUSES[0], "t.k = s.k AND s.v > 15", [[1, 1]], [["1", 20], ["x", 10]]),
+        (CLAUSES[0], "t.k = s.k OR t.v = s.v", [[1, 1]], [["1", 20], ["x", 10]]),
+        (CLAUSES[0], "t.k < s.k", [[1, 1]], [["1", 20], ["x", 10]]),
+        (CLAUSES[0], "t.k = CASE WHEN s.v = 10 THEN 1 ELSE CAST(s.k AS INT) END", [[1, 1]], [["x", 20]]),
+        (CLAUSES[0], "t.k = s.k", [[None, 1]], [["1", 20], ["x", 10]]),
+        ("WHEN MATCHED AND t.v > 5 THEN DELETE", "t.k = s.k", [[1, 1]], [["1", 20], ["x", 10]]),
+    ],
+)
+def test_a_key_that_may_not_be_computed_is_not_predicted(
+    clauses: str, on: str, target: list[list[Any]], source: list[list[Any]]
+) -> None:
+    """R-312: another part of ON may leave the row out, or no row has a key, or files are left out."""
+    reference = merge(clauses, target=target, source=source, on=on, **KEYS)
+    assert reference.answer == Unsupported("a condition that fails on some row (R-312)")
+
+
+def test_a_key_with_spaces_and_a_sign_is_a_number() -> None:
+    """R-251: a cast of a text takes them."""
+    answer = predicted(merge(CLAUSES[0], target=[[1, 1], [2, 2]], source=[[" 1 ", 10], ["+2", 20]], **KEYS))
+    assert bag(answer.rows) == bag(((1, 10), (2, 20)))
 
 
 def test_condition_that_may_fail_is_not_predicted() -> None:
