@@ -36,8 +36,8 @@ from mergecheck.harness.engines.spark_case import (
     require_alive,
 )
 from mergecheck.harness.engines.spark_engine import SparkEngine
-from mergecheck.harness.engines.spark_lines.delta import delta_line_engine, diagnose_delta_line
 from mergecheck.harness.engines.spark_values.error_classes import class_of, error_class_of, error_message
+from mergecheck.harness.engines.spark_versions.delta import delta_release_engine, diagnose_delta_release
 from mergecheck.harness.engines.statement_forms import in_sql_order
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.arrow import table_to_rows
@@ -102,7 +102,7 @@ class DeltaSparkEngine(SparkEngine):
             UserInputError: if there is no such release.
             EngineDownError: if it cannot be installed here.
         """
-        return delta_line_engine(version)
+        return delta_release_engine(version)
 
     @classmethod
     def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
@@ -111,7 +111,7 @@ class DeltaSparkEngine(SparkEngine):
         Raises:
             UserInputError: if the text names no release.
         """
-        return (diagnose_java(),) if version is None else diagnose_delta_line(version)
+        return (diagnose_java(),) if version is None else diagnose_delta_release(version)
 
     def takes_setting(self, name: str) -> bool:
         """Return whether a setting is Spark's or Delta's."""

@@ -17,8 +17,8 @@ from mergecheck.harness.engines.spark.connect import make_active
 from mergecheck.harness.engines.spark.java_home import diagnose_java
 from mergecheck.harness.engines.spark_case import RESULT_COLUMNS, SOURCE_VIEW, is_read_by_merge, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
-from mergecheck.harness.engines.spark_lines.own_merge import diagnose_merge_line, merge_line_engine
 from mergecheck.harness.engines.spark_values.error_classes import class_of
+from mergecheck.harness.engines.spark_versions.own_merge import diagnose_merge_release, merge_release_engine
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.merge import DeltaTable, merge_sql
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
@@ -72,7 +72,7 @@ class PySparkEngine(SparkEngine):
             UserInputError: if the text names no Spark, or another release of mergecheck.
             EngineDownError: if it cannot be had here.
         """
-        return merge_line_engine(version)
+        return merge_release_engine(version)
 
     @classmethod
     def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
@@ -81,7 +81,7 @@ class PySparkEngine(SparkEngine):
         Raises:
             UserInputError: as for ``at_version``.
         """
-        return (diagnose_java(),) if version is None else diagnose_merge_line(version)
+        return (diagnose_java(),) if version is None else diagnose_merge_release(version)
 
     def takes_setting(self, name: str) -> bool:
         """Return whether the merge or Spark's planner reads a setting."""

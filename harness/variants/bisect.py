@@ -12,7 +12,7 @@ from mergecheck.harness.variants.axes.variant import Variant
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.plugins import Plugin
     from mergecheck.harness.variants.axes.axis import AxisValue
 
 

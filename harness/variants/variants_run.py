@@ -27,7 +27,7 @@ from mergecheck.model.case_id import with_content_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.plugins import Plugin
     from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.variants.judge import VariantChecker, VariantReport

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.engines.spark_lines.plugins import PLUGIN_SETTING, PluggableEngine
+from mergecheck.harness.engines.spark_versions.plugins import PLUGIN_SETTING, PluggableEngine
 from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import ConfigurableEngine, Engine, Recorded
-    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.plugins import Plugin
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
 
@@ -57,5 +57,5 @@ def with_plugin(engine: Engine, name: str, plugin: Plugin) -> EngineWithPlugin:
         return EngineWithPlugin(engine, plugin)
     raise UserInputError(
         f"engine {name!r} cannot be started under a plugin of Spark. Name a release on a Spark of its own, such as "
-        "delta-spark@3.3.2+spark3.5 (docs/spark-lines.md)"
+        "delta-spark@3.3.2+spark3.5 (docs/spark-versions.md)"
     )

@@ -25,7 +25,7 @@ _ATOMS = (e.Literal, e.Reference, e.FieldAccess, e.Coalesce, e.Cast, e.CaseWhen,
 
 
 def statement_text(statement: Statement) -> str:
-    """Write a MERGE statement as one line of Spark SQL (R-101)."""
+    """Write a MERGE statement as one version of Spark SQL (R-101)."""
     aliases = statement.aliases
     source = e.MergeTable.TARGET if statement.self_merge else e.MergeTable.SOURCE
     table = statement.source_table or source.value

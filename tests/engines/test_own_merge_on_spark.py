@@ -13,7 +13,7 @@ from upsert_case import CASE, some_case
 
 from mergecheck.harness.engines.registry import load_engine
 from mergecheck.harness.engines.spark_case import reads_source_from_table
-from mergecheck.harness.engines.spark_lines.own_merge import MergeLineEngine
+from mergecheck.harness.engines.spark_versions.own_merge import MergeReleaseEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.outcome import MergePath, Outcome, Rejection, Unsupported
@@ -30,14 +30,14 @@ OWN = version("mergecheck")
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MergeLineEngine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MergeReleaseEngine]:
     """Start it in an environment that is this one, so that nothing has to be fetched."""
     cache = tmp_path_factory.mktemp("cache")
     make_environment(cache / "environments" / f"mergecheck-{OWN}-spark-{LINE}-py3{sys.version_info.minor}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MERGECHECK_CACHE", str(cache))
         found = load_engine(f"pyspark@{OWN}+spark{LINE}")
-    assert isinstance(found, MergeLineEngine)
+    assert isinstance(found, MergeReleaseEngine)
     yield found
     found.close()
 
@@ -51,7 +51,7 @@ def make_environment(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("from_table", [True, False])
-def test_it_merges_and_tells_its_path(engine: MergeLineEngine, *, from_table: bool) -> None:
+def test_it_merges_and_tells_its_path(engine: MergeReleaseEngine, *, from_table: bool) -> None:
     """Rows, feed, metrics, result row and path are the reference's."""
     case = some_case(reads_source_from_table, from_table)
     report = check_case(case, engine)
@@ -60,7 +60,7 @@ def test_it_merges_and_tells_its_path(engine: MergeLineEngine, *, from_table: bo
     assert report.result.path is MergePath.D
 
 
-def test_its_errors_keep_their_classes(engine: MergeLineEngine) -> None:
+def test_its_errors_keep_their_classes(engine: MergeReleaseEngine) -> None:
     result = engine.run(AMBIGUOUS)
     assert isinstance(result, Rejection)
     assert result.error_class == "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
@@ -68,7 +68,7 @@ def test_its_errors_keep_their_classes(engine: MergeLineEngine) -> None:
     assert check_case(AMBIGUOUS, engine).verdict is Verdict.BOTH_REJECTED
 
 
-def test_what_it_has_no_words_for_is_unsupported(engine: MergeLineEngine) -> None:
+def test_what_it_has_no_words_for_is_unsupported(engine: MergeReleaseEngine) -> None:
     dollars = CASE.sql.replace("UPDATE SET *", "UPDATE SET v = $$x$$")
     refused = engine.run(replace(CASE, sql=dollars))
     assert isinstance(refused, Unsupported)
@@ -76,5 +76,5 @@ def test_what_it_has_no_words_for_is_unsupported(engine: MergeLineEngine) -> Non
     assert engine.run(replace(CASE, conf={"spark.sql.nothing": "1"})) == Unsupported("setting spark.sql.nothing")
 
 
-def test_it_shows_its_plans(engine: MergeLineEngine) -> None:
+def test_it_shows_its_plans(engine: MergeReleaseEngine) -> None:
     assert any("SortMergeJoin" in plan for plan in engine.run_recorded(CASE).plans)

@@ -39,9 +39,9 @@ from mergecheck.harness.engines.iceberg.tables import (
     write_files,
 )
 from mergecheck.harness.engines.spark.maven_jars import JarSet
-from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild
-from mergecheck.harness.engines.spark_lines.line import release_on_spark
-from mergecheck.harness.engines.spark_lines.needs import diagnose
+from mergecheck.harness.engines.spark_versions.child import Setup, SparkChild
+from mergecheck.harness.engines.spark_versions.needs import diagnose
+from mergecheck.harness.engines.spark_versions.spark_version import release_on_spark
 from mergecheck.harness.engines.statement_forms import in_sql_order, with_evolution_clause
 from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.verdict import BadSettingError, UserInputError
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.iceberg.tables import Snapshot
-    from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark
+    from mergecheck.harness.engines.spark_versions.spark_version import ReleaseOnSpark
     from mergecheck.model.case import Case, Row
     from mergecheck.model.outcome import EngineResult
 
@@ -75,7 +75,7 @@ class IcebergEngine:
     Rows are read by Spark, metrics from the summary of the snapshot, change rows from the changelog view.
 
     Args:
-        release: Iceberg's, and the line of Spark.
+        release: Iceberg's, and the version of Spark.
     """
 
     name = "iceberg"

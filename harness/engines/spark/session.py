@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _DAEMON = "mergecheck.harness.engines.spark.worker_daemon"
 _STDERR = 2
 _logger = logging.getLogger(__name__)
-_LOG_TAIL = 8  # lines of Spark's log that an error shows
+_LOG_TAIL = 8  # versions of Spark's log that an error shows
 
 
 class Profile(Enum):
@@ -257,7 +257,7 @@ def _set(session: SparkSession, name: str, value: str) -> None:
 
 
 def log_tail(log: Path) -> str:
-    """Return the last lines of Spark's log, indented; empty if there is no log."""
+    """Return the last versions of Spark's log, indented; empty if there is no log."""
     if not log.is_file():
         return ""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.engines.spark_lines.plugins import PLUGIN_SETTING
+from mergecheck.harness.engines.spark_versions.plugins import PLUGIN_SETTING
 from mergecheck.harness.variants.axes.axis import WRITTEN, Axis, AxisValue, Exemption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.plugins import Plugin
 
 
 def plugin_value(plugin: Plugin, switched_off: Mapping[str, str] | None = None) -> AxisValue:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.configuration.similar_names import did_you_mean
-from mergecheck.harness.engines.spark_lines.plugins import known_plugin
+from mergecheck.harness.engines.spark_versions.plugins import known_plugin
 from mergecheck.harness.variants.axes.axis import Axis, AxisValue
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS
 from mergecheck.harness.variants.axes.plugin_value import plugin_value

@@ -9,9 +9,9 @@ import pytest
 
 from mergecheck.harness.cli.verbs.variants.runs import chosen_variants
 from mergecheck.harness.engine import Capabilities, Recorded
-from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine
-from mergecheck.harness.engines.spark_lines.line import release_on_spark
-from mergecheck.harness.engines.spark_lines.plugins import PLUGIN_SETTING, comet, given_plugin, known_plugin
+from mergecheck.harness.engines.spark_versions.delta import DeltaReleaseEngine
+from mergecheck.harness.engines.spark_versions.plugins import PLUGIN_SETTING, comet, given_plugin, known_plugin
+from mergecheck.harness.engines.spark_versions.spark_version import release_on_spark
 from mergecheck.harness.search.session import WARM_UP
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.plans import fingerprint_of
@@ -26,7 +26,7 @@ from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
-    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.plugins import Plugin
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
 
@@ -71,7 +71,7 @@ def test_a_plugin_is_known_by_its_name_and_release() -> None:
 
 def test_comet_brings_its_jar_for_the_line_of_spark() -> None:
     release = release_on_spark("delta-spark", "3.3.2+spark3.5", example="3.3.2+spark3.5")
-    plain, plugged = DeltaLineEngine.setup(release), DeltaLineEngine.setup(release, comet("0.12.0"))
+    plain, plugged = DeltaReleaseEngine.setup(release), DeltaReleaseEngine.setup(release, comet("0.12.0"))
     added = [jars.coordinates for jars in plugged.jars if jars not in plain.jars]
     assert added == [("org.apache.datafusion:comet-spark-spark3.5_2.12:0.12.0",)]
     assert plugged.settings["spark.plugins"] == "org.apache.spark.CometPlugin"

@@ -12,7 +12,7 @@ import click
 from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines.registry import engines_with
-from mergecheck.harness.engines.spark_lines.plugins import given_plugin, known_plugin
+from mergecheck.harness.engines.spark_versions.plugins import given_plugin, known_plugin
 from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.plugins import Plugin
     from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.variants.counts import Counts

@@ -25,9 +25,9 @@ from mergecheck.harness.engines.spark_case import (
     profile_of,
     reads_source_from_table,
 )
-from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild, merged
-from mergecheck.harness.engines.spark_lines.line import release_on_spark
-from mergecheck.harness.engines.spark_lines.needs import diagnose
+from mergecheck.harness.engines.spark_versions.child import Setup, SparkChild, merged
+from mergecheck.harness.engines.spark_versions.needs import diagnose
+from mergecheck.harness.engines.spark_versions.spark_version import release_on_spark
 from mergecheck.harness.engines.statement_forms import in_sql_order, with_evolution_setting
 from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.verdict import BadSettingError
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.delta.table_files import TableFiles
     from mergecheck.harness.engine import Diagnosis, Engine
-    from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine
-    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.spark_version import ReleaseOnSpark, SparkVersion
     from mergecheck.model.case import Case, Source
     from mergecheck.model.outcome import EngineResult, MergePath
 
@@ -67,13 +67,13 @@ FEATURES_OFF = frozenset({"duplicate-source-names", "schemas-without-columns-or-
 """Random cases leave them out: neither tables nor files can hold such sources."""
 
 
-class DeltaLineEngine:
+class DeltaReleaseEngine:
     """Runs a case through ``MERGE INTO`` of a release of Delta Lake, in a child process with the Spark of that release.
 
     The harness writes the table and reads it back; metrics and change rows come from the table, too.
 
     Args:
-        release: Delta Lake's, and the line of Spark.
+        release: Delta Lake's, and the version of Spark.
         plugin: of Spark, if the session has one.
     """
 
@@ -106,13 +106,13 @@ class DeltaLineEngine:
         """Return what makes another such engine, see ``FactoryEngine``."""
         return functools.partial(type(self), self._release, self._plugin)
 
-    def with_plugin(self, plugin: Plugin) -> DeltaLineEngine:
+    def with_plugin(self, plugin: Plugin) -> DeltaReleaseEngine:
         """Return the same release in a child of its own, whose session has a plugin.
 
         Raises:
             EngineDownError: if the plugin's jars cannot be had.
         """
-        return DeltaLineEngine(self._release, plugin)
+        return DeltaReleaseEngine(self._release, plugin)
 
     def takes_setting(self, name: str) -> bool:
         """Return whether a setting is Spark's or Delta's."""
@@ -197,26 +197,26 @@ class DeltaLineEngine:
         return observed(case, path, answer, before=before, result_row=rows[0] if rows else None)
 
 
-def delta_line_engine(version: str) -> DeltaLineEngine:
+def delta_release_engine(version: str) -> DeltaReleaseEngine:
     """Start a release.
 
     Raises:
         UserInputError: if the text names none.
         EngineDownError: if it cannot be had here.
     """
-    return DeltaLineEngine(release_on_spark(DeltaLineEngine.name, version, example=EXAMPLE))
+    return DeltaReleaseEngine(release_on_spark(DeltaReleaseEngine.name, version, example=EXAMPLE))
 
 
-def diagnose_delta_line(version: str) -> tuple[Diagnosis, ...]:
+def diagnose_delta_release(version: str) -> tuple[Diagnosis, ...]:
     """List a release's requirements on this machine.
 
     Raises:
         UserInputError: if the text names none.
     """
-    return diagnose(DeltaLineEngine.setup(release_on_spark(DeltaLineEngine.name, version, example=EXAMPLE)))
+    return diagnose(DeltaReleaseEngine.setup(release_on_spark(DeltaReleaseEngine.name, version, example=EXAMPLE)))
 
 
-def spelled_for(spark: SparkLine, case: Case) -> tuple[str, Mapping[str, str]]:
+def spelled_for(spark: SparkVersion, case: Case) -> tuple[str, Mapping[str, str]]:
     """Give the statement and settings; the parser of Spark 3 knows no WITH SCHEMA EVOLUTION.
 
     Args:

@@ -12,7 +12,7 @@ from mergecheck.harness.engines.venvs import find_environment
 
 if TYPE_CHECKING:
     from mergecheck.harness.engines.spark.maven_jars import JarSet
-    from mergecheck.harness.engines.spark_lines.child import Setup
+    from mergecheck.harness.engines.spark_versions.child import Setup
 
 
 def diagnose(setup: Setup) -> tuple[Diagnosis, ...]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mergecheck.harness.engines.spark.maven_jars import JarSet
-    from mergecheck.harness.engines.spark_lines.line import SparkLine
+    from mergecheck.harness.engines.spark_versions.spark_version import SparkVersion
     from mergecheck.model.outcome import Rejection
 
 _WORKER = Path(__file__).with_name("worker.py")
@@ -51,15 +51,15 @@ class Setup:
     """The setup of a child process.
 
     Attributes:
-        spark: the line of Spark.
+        spark: the version of Spark.
         jars: what its session loads.
         settings: of the session, besides those every session here has; ``{warehouse}`` is the folder of its tables.
         beside_spark: what its Python needs besides PySpark, in pip's notation.
         with_merge: whether it can import ``mergecheck.merge``, and so can its workers.
-        environment_of: the name of its environment; the line of Spark is its version.
+        environment_of: the name of its environment; the version of Spark is its version.
     """
 
-    spark: SparkLine
+    spark: SparkVersion
     jars: tuple[JarSet, ...]
     settings: Mapping[str, str]
     beside_spark: tuple[str, ...] = ()

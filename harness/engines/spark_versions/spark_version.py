@@ -1,4 +1,4 @@
-"""A line of Spark, such as 3.5 or 4.1: its packages, and the jars of a release that runs on it."""
+"""A version of Spark, such as 3.5 or 4.1: its packages, and the jars of a release that runs on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SCALA = {3: "2.12", 4: "2.13"}  # by the major version of PySpark, whose jars a
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class SparkLine:
+class SparkVersion:
     """A minor version of Spark; its newest patch release is installed."""
 
     major: int
@@ -43,15 +43,15 @@ _FIRST_WITH_ARROW = 4
 
 @dataclass(frozen=True, slots=True)
 class ReleaseOnSpark:
-    """A release of an engine on a line of Spark.
+    """A release of an engine on a version of Spark.
 
     Attributes:
         release: such as ``3.3.2``.
-        spark: the line of Spark.
+        spark: the version of Spark.
     """
 
     release: str
-    spark: SparkLine
+    spark: SparkVersion
 
     def __str__(self) -> str:
         """Write it as it stands after ``@``: ``3.3.2+spark3.5``."""
@@ -72,7 +72,7 @@ def release_on_spark(engine: str, text: str, *, example: str) -> ReleaseOnSpark:
         example: a version that there is, for messages.
 
     Raises:
-        UserInputError: if it names no release, no line of Spark, or a Spark older than 3.
+        UserInputError: if it names no release, no version of Spark, or a Spark older than 3.
     """
     found = _VERSION.fullmatch(text)
     if found is None or found["spark"] is None:
@@ -83,4 +83,4 @@ def release_on_spark(engine: str, text: str, *, example: str) -> ReleaseOnSpark:
     major, minor = (int(number) for number in found["spark"].split("."))
     if major not in _SCALA:
         raise UserInputError(f"{engine}@{text}: Spark {major} cannot be used here, only Spark 3 and 4")
-    return ReleaseOnSpark(found["release"], SparkLine(major, minor))
+    return ReleaseOnSpark(found["release"], SparkVersion(major, minor))

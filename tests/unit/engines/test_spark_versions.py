@@ -11,10 +11,10 @@ import pytest
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.delta.write import UnwritableTableError
 from mergecheck.harness.engines.registry import diagnose_engine
-from mergecheck.harness.engines.spark_lines import worker
-from mergecheck.harness.engines.spark_lines.child import merged
-from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine, parquet_view, spelled_for
-from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine, release_on_spark
+from mergecheck.harness.engines.spark_versions import worker
+from mergecheck.harness.engines.spark_versions.child import merged
+from mergecheck.harness.engines.spark_versions.delta import DeltaReleaseEngine, parquet_view, spelled_for
+from mergecheck.harness.engines.spark_versions.spark_version import ReleaseOnSpark, SparkVersion, release_on_spark
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.case import Source
@@ -37,7 +37,7 @@ EVOLVING = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s
 def test_a_release_brings_its_spark_and_its_jar(text: str, coordinates: str, requirements: tuple[str, ...]) -> None:
     release = release_on_spark("delta-spark", text, example="3.3.2+spark3.5")
     assert str(release) == text
-    assert DeltaLineEngine.setup(release).jars[0].coordinates == (coordinates,)
+    assert DeltaReleaseEngine.setup(release).jars[0].coordinates == (coordinates,)
     assert release.spark.requirements == requirements
 
 
@@ -53,8 +53,8 @@ def test_a_spark_of_another_age_is_refused() -> None:
 
 
 def test_releases_are_compared_by_their_numbers() -> None:
-    assert ReleaseOnSpark("4.0.0rc1", SparkLine(4, 0)).numbers == (4, 0, 0)
-    assert ReleaseOnSpark("3.10.0", SparkLine(3, 5)).numbers > ReleaseOnSpark("3.9.1", SparkLine(3, 5)).numbers
+    assert ReleaseOnSpark("4.0.0rc1", SparkVersion(4, 0)).numbers == (4, 0, 0)
+    assert ReleaseOnSpark("3.10.0", SparkVersion(3, 5)).numbers > ReleaseOnSpark("3.9.1", SparkVersion(3, 5)).numbers
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_releases_are_compared_by_their_numbers() -> None:
 )
 def test_a_release_is_held_to_the_metrics_it_reports(text: str, missing: set[str]) -> None:
     """As merges of these releases answered; the others of R-510 are demanded of every release."""
-    engine = DeltaLineEngine(release_on_spark("delta-spark", text, example="3.3.2+spark3.5"))
+    engine = DeltaReleaseEngine(release_on_spark("delta-spark", text, example="3.3.2+spark3.5"))
     assert engine.capabilities.metric_names == HISTORY_METRICS - missing
 
 
@@ -82,8 +82,8 @@ def test_spark_3_is_asked_for_schema_evolution_by_the_setting() -> None:
         "sql": EVOLVING,
     }
     case = case_from_json(document, where="test")
-    assert spelled_for(SparkLine(4, 1), case) == (EVOLVING, {})
-    assert spelled_for(SparkLine(3, 5), case) == (
+    assert spelled_for(SparkVersion(4, 1), case) == (EVOLVING, {})
+    assert spelled_for(SparkVersion(3, 5), case) == (
         EVOLVING.replace("MERGE WITH SCHEMA EVOLUTION", "MERGE"),
         {"spark.databricks.delta.schema.autoMerge.enabled": "true"},
     )

@@ -5,30 +5,30 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Self
 
-from mergecheck.harness.engines.spark_lines.delta import DeltaLineEngine
-from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, release_on_spark
-from mergecheck.harness.engines.spark_lines.needs import diagnose
-from mergecheck.harness.engines.spark_lines.plugins import comet
+from mergecheck.harness.engines.spark_versions.delta import DeltaReleaseEngine
+from mergecheck.harness.engines.spark_versions.needs import diagnose
+from mergecheck.harness.engines.spark_versions.plugins import comet
+from mergecheck.harness.engines.spark_versions.spark_version import ReleaseOnSpark, release_on_spark
 from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mergecheck.harness.engine import Diagnosis, Engine
-    from mergecheck.harness.engines.spark_lines.child import Setup
+    from mergecheck.harness.engines.spark_versions.child import Setup
 
 RELEASE = "0.12.0+spark3.5"
 """The release that runs if none is named."""
 
 _DELTA: Mapping[str, str] = {"3.5": "3.3.2", "4.0": "4.0.1", "4.1": "4.3.1"}
-"""The release of Delta Lake that runs under Comet, by the line of Spark."""
+"""The release of Delta Lake that runs under Comet, by the version of Spark."""
 
 
-class CometEngine(DeltaLineEngine):
+class CometEngine(DeltaReleaseEngine):
     """Runs a case through Delta Lake's MERGE on a Spark under Comet.
 
     Args:
-        release: Comet's, and the line of Spark.
+        release: Comet's, and the version of Spark.
     """
 
     name = "comet"
@@ -67,7 +67,7 @@ def _release(version: str) -> ReleaseOnSpark:
 
 
 def _setup(release: ReleaseOnSpark) -> Setup:
-    return DeltaLineEngine.setup(_delta(release), comet(release.release))
+    return DeltaReleaseEngine.setup(_delta(release), comet(release.release))
 
 
 def _delta(release: ReleaseOnSpark) -> ReleaseOnSpark:

@@ -13,16 +13,16 @@ from mergecheck.harness.engines.spark_case import (
     is_read_by_merge,
     reads_source_from_table,
 )
-from mergecheck.harness.engines.spark_lines.child import Setup
-from mergecheck.harness.engines.spark_lines.delta import (
+from mergecheck.harness.engines.spark_versions.child import Setup
+from mergecheck.harness.engines.spark_versions.delta import (
     FEATURES_OFF,
-    DeltaLineEngine,
+    DeltaReleaseEngine,
     observed,
     other_views,
     parquet_view,
 )
-from mergecheck.harness.engines.spark_lines.line import release_on_spark
-from mergecheck.harness.engines.spark_lines.needs import diagnose
+from mergecheck.harness.engines.spark_versions.needs import diagnose
+from mergecheck.harness.engines.spark_versions.spark_version import release_on_spark
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.merge.conf import OWN_PREFIX, SETTING_NAMES
 from mergecheck.model.outcome import MergePath, Unsupported
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.delta.table_files import TableFiles
     from mergecheck.harness.engine import Diagnosis
-    from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark
-    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.plugins import Plugin
+    from mergecheck.harness.engines.spark_versions.spark_version import ReleaseOnSpark
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
 
@@ -46,11 +46,11 @@ _FOR_OLDER_SPARK = "pandas>=2.2"  # before 4.2, PySpark demands it of functions 
 _NO_WORDS = frozenset({"UNSUPPORTED_FEATURE.MERGE", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"})
 
 
-class MergeLineEngine(DeltaLineEngine):
+class MergeReleaseEngine(DeltaReleaseEngine):
     """Runs a case through ``mergecheck.merge.merge_sql`` in a child process with another Spark.
 
     Args:
-        release: of mergecheck, which is the installed one, and the line of Spark.
+        release: of mergecheck, which is the installed one, and the version of Spark.
         plugin: of Spark, if the session has one.
     """
 
@@ -76,13 +76,13 @@ class MergeLineEngine(DeltaLineEngine):
             environment_of=f"mergecheck-{release.release}-spark",
         )
 
-    def with_plugin(self, plugin: Plugin) -> MergeLineEngine:
+    def with_plugin(self, plugin: Plugin) -> MergeReleaseEngine:
         """Return the same in a child of its own, whose session has a plugin.
 
         Raises:
             EngineDownError: if the plugin's jars cannot be had.
         """
-        return MergeLineEngine(self._release, plugin)
+        return MergeReleaseEngine(self._release, plugin)
 
     def takes_setting(self, name: str) -> bool:
         """Return whether the merge or Spark's planner reads a setting."""
@@ -110,23 +110,23 @@ class MergeLineEngine(DeltaLineEngine):
         return observed(case, path, answer, before=before, result_row=row, taken=taken)
 
 
-def merge_line_engine(version: str) -> MergeLineEngine:
+def merge_release_engine(version: str) -> MergeReleaseEngine:
     """Start the merge on another Spark.
 
     Raises:
         UserInputError: if the text names no Spark, or another release of mergecheck.
         EngineDownError: if it cannot be had here.
     """
-    return MergeLineEngine(_release(version))
+    return MergeReleaseEngine(_release(version))
 
 
-def diagnose_merge_line(version: str) -> tuple[Diagnosis, ...]:
+def diagnose_merge_release(version: str) -> tuple[Diagnosis, ...]:
     """List the requirements of the merge on another Spark.
 
     Raises:
-        UserInputError: as for ``merge_line_engine``.
+        UserInputError: as for ``merge_release_engine``.
     """
-    return diagnose(MergeLineEngine.setup(_release(version)))
+    return diagnose(MergeReleaseEngine.setup(_release(version)))
 
 
 def _release(version: str) -> ReleaseOnSpark:

@@ -13,7 +13,7 @@ from mergecheck.harness.verdict import UserInputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.harness.engines.spark_lines.line import SparkLine
+    from mergecheck.harness.engines.spark_versions.spark_version import SparkVersion
 
 PLUGIN_SETTING = "mergecheck.plugin"
 """In a case: the plugin under which it runs. Engines without one take no notice of it."""
@@ -28,7 +28,7 @@ class Plugin:
     Attributes:
         name: its name in variants.
         settings: of a session with it.
-        coordinates: its jars; ``{spark}`` and ``{scala}`` follow the line of Spark.
+        coordinates: its jars; ``{spark}`` and ``{scala}`` follow the version of Spark.
         groups: the groups of jars that are fetched.
         proof: operators of executed plans that only the plugin has; ``*`` as in file names.
         switches: settings that switch a part of it off, with that value.
@@ -43,8 +43,8 @@ class Plugin:
     switches: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
 
-    def jars(self, spark: SparkLine) -> tuple[JarSet, ...]:
-        """Describe its jars for a line of Spark; none if the settings name them."""
+    def jars(self, spark: SparkVersion) -> tuple[JarSet, ...]:
+        """Describe its jars for a version of Spark; none if the settings name them."""
         if not self.coordinates:
             return ()
         named = tuple(text.format(spark=spark, scala=spark.scala) for text in self.coordinates)
