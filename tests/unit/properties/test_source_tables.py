@@ -78,7 +78,7 @@ def test_a_self_merge_is_one_whose_source_reads_the_target(
     """Neither a case without ``source`` nor a case with one decides it."""
     case = _case(using, source=source, tables=tables)
     assert reads_target(case) == is_self_merge
-    assert parse_predicate({"self_merge": is_self_merge}).holds(_report(case))
+    assert parse_predicate({"self-merge": is_self_merge}).holds(_report(case))
     assert ("R-810" in _report(case).facts.rules) <= is_self_merge
 
 
@@ -103,8 +103,8 @@ def test_queries_in_conditions_and_values_read_tables_too() -> None:
     ("word", "value"),
     [
         ("structs", True),
-        ("nested", True),
-        ("null_structs", True),
+        ("nested-types", True),
+        ("null-structs", True),
         ("schema", "STRUCT<"),
         ("column_name", "^z$"),
         ("text_cell", "^dim$"),
@@ -124,7 +124,7 @@ def test_a_predicate_about_tables_sees_further_tables(word: str, value: object) 
 def test_an_empty_source_is_the_one_that_the_statement_reads(using: str, dim: list[object], is_empty: bool) -> None:  # noqa: FBT001 - a column of the table above
     """Other tables may be empty."""
     report = _report(_case(using, source=SOURCE, tables={"dim": {**DIM, "rows": dim}}))
-    assert parse_predicate({"empty_source": is_empty}).holds(report)
+    assert parse_predicate({"empty-source": is_empty}).holds(report)
     assert ("R-811" in report.facts.rules) == is_empty
 
 
@@ -142,9 +142,9 @@ def test_signatures_tell_a_further_table_from_the_target() -> None:
     """Two mismatches of which one is a self-merge have two causes, perhaps."""
     itself, other = _case("target"), _case("dim", tables={"dim": {**DIM, "rows": []}})
     signatures = [_signature(case) for case in (itself, other)]
-    assert "self" in signatures[0]
-    assert "self" not in signatures[1]
-    assert "no source row" in signatures[1]
+    assert "self-merge" in signatures[0]
+    assert "self-merge" not in signatures[1]
+    assert "empty-source" in signatures[1]
 
 
 def _signature(case: Case) -> frozenset[str]:
