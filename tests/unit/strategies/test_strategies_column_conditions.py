@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ SEED = 5
 REFERENCE = MergeReference()
 
 
+@cache  # several tests look at the same cases
 def drawn(feature: Feature, *others: Feature, number: int = 150) -> tuple[DrawnCase, ...]:
     profile = Profile(table_features=frozenset({feature})).favouring(feature, *others)
     return tuple(islice(samples(SEED, profile=profile), number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 import duckdb
@@ -37,6 +38,7 @@ def of(*forms: Feature) -> Profile:
     return profile.favouring(*forms, percent=90).without(Feature.TIME_ZONE)
 
 
+@cache  # several tests look at the same cases
 def drawn(seed: int, number: int, *forms: Feature) -> tuple[DrawnCase, ...]:
     return tuple(islice(samples(seed, profile=of(*forms)), number))
 
