@@ -119,7 +119,7 @@ _KEPT = {
     "learn": Verb("", "engines.learn:learn", "learn"),
 }
 """Old verbs that are options now: their command lines differ from the new ones."""
-GONE = {"selfcheck": "planted faults of our own merge are for maintainers: run python -m tools.selfcheck in a checkout"}
+GONE = {"selfcheck": "mutants of our own merge are for maintainers: run python -m tools.selfcheck in a checkout"}
 
 
 class VerbGroup(click.Group):

@@ -1,4 +1,4 @@
-"""Interleavings of merges on Spark: they equal serial orders, and planted faults of the conflict rules do not.
+"""Interleavings of merges on Spark: they equal serial orders, and mutants of the conflict rules do not.
 
 `mergecheck lab concurrency` runs all scenarios, `python -m tools.selfcheck.conflicts` all faults; here are the quickest
 of both.
@@ -63,7 +63,7 @@ def test_delta_lake_is_stopped_at_its_transactions() -> None:
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_a_planted_fault_is_found(engine: PySparkEngine, name: str) -> None:
+def test_a_mutant_is_found(engine: PySparkEngine, name: str) -> None:
     """In the scenario that the catalogue names; the finding shows who did what when."""
     planted = FAULTS[name]
     found = hunt(planted.fault, [SCENARIOS[planted.scenario]], engine, MergeReference())

@@ -1,4 +1,4 @@
-"""The scale mode on Spark: a large merge agrees, and planted faults are found there and reduced to small cases."""
+"""The scale mode on Spark: a large merge agrees, and mutants are found there and reduced to small cases."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_ambiguous_merge_is_rejected_by_both(engine: ScaleEngine, tmp_path: P
     [(*chosen(["last-clause-wins"]), Check.ROWS), (*chosen(["copied-rows-counted-twice"]), Check.METRICS)],
     ids=["rows that differ", "a metric"],
 )
-def test_a_planted_fault_is_found_and_reduced(engine: ScaleEngine, tmp_path: Path, fault: Fault, check: Check) -> None:
+def test_a_mutant_is_found_and_reduced(engine: ScaleEngine, tmp_path: Path, fault: Fault, check: Check) -> None:
     """Rows that differ lead to the rows of their keys; a wrong metric to small tables of the same shape."""
     spec = make_spec(shape="conditional-upsert", rows=20_000, files=None, seed=1)
     with Mutant.of(fault).switched_on():

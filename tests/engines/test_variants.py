@@ -1,4 +1,4 @@
-"""Variants on the PySpark merge: plans are seen to change, outcomes are not; a planted fault is found with its axis."""
+"""Variants on the PySpark merge: plans are seen to change, outcomes are not; a mutant is found with its axis."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_settings_are_put_back(engine: PySparkEngine) -> None:
 
 
 @pytest.mark.parametrize("planted", [f for f in load_variant_faults() if f.fault.id in QUICK], ids=lambda f: f.fault.id)
-def test_a_planted_fault_is_found_and_its_axis_named(engine: PySparkEngine, planted: VariantFault) -> None:
+def test_a_mutant_is_found_and_its_axis_named(engine: PySparkEngine, planted: VariantFault) -> None:
     """Of the three axes of the variant, the one that the fault hangs on."""
     run = running(engine, planted.variant)
     with Mutant.of(planted.fault).switched_on():

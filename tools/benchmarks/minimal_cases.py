@@ -1,9 +1,9 @@
-"""How readable minimal cases are: the tokens behind USING of the case that each planted fault is shrunk to.
+"""How readable minimal cases are: the tokens behind USING of the case that each mutant is shrunk to.
 
     python -m tools.selfcheck --seeds 1 --results results.jsonl
     python -m tools.benchmarks.minimal_cases --results results.jsonl --out after.jsonl --before before.jsonl
 
-Every fault is planted, found by the fuzz loop and shrunk as in ``mergecheck fuzz``, but the limit on time is longer, so
+Every mutant is found by the fuzz loop and shrunk as in ``mergecheck fuzz``, but the limit on time is longer, so
 that a busy machine shrinks as far as an idle one. The output file has a line per fault. Faults in it are not run again.
 With ``--results``, each fault begins at the case by which ``python -m tools.selfcheck`` found it, so that rare faults
 are found, too. With ``--before``, the same faults begin with the same drawn cases as there, and both are compared.
@@ -48,7 +48,7 @@ _MOST = 0.9
 def minimal_cases(
     *, names: tuple[str, ...], seed: int, results: Path | None, max_cases: int, out: Path, before: Path | None
 ) -> None:
-    """Shrink a case of every planted fault, and count the tokens of the result."""
+    """Shrink a case of every mutant, and count the tokens of the result."""
     earlier = {} if before is None else _read(before)
     begin = {name: line["index"] for name, line in earlier.items()}
     if results is not None:

@@ -1,4 +1,4 @@
-"""Plant the faults that show under one configuration only, and count what ``mergecheck variants`` takes to find them.
+"""Run the mutants that show under one configuration only, and count what ``mergecheck variants`` takes to find them.
 
 Run it with
 

@@ -1,1 +1,1 @@
-"""The mutation score of the harness: faults planted in ``merge``, and how many random cases it takes to find each."""
+"""The mutation score of the harness: mutants of ``merge``, and how many random cases it takes to find each."""

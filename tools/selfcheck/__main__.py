@@ -1,4 +1,4 @@
-"""``python -m tools.selfcheck``: measure how fast random cases find faults that are planted in the merge."""
+"""``python -m tools.selfcheck``: measure how fast random cases find mutants of the merge."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def selfcheck(
     html_file: Path | None,
     as_json: bool,
 ) -> int:
-    """Plant faults in the PySpark merge, and count the random cases until each is found."""
+    """Run mutants of the PySpark merge, and count the random cases until each is found."""
     faults = chosen(names)
     if as_list:
         _list(faults, with_changes=bool(names), as_json=as_json)

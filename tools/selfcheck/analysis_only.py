@@ -43,7 +43,7 @@ def differing_in_analysis(case: Case, engine: Engine, mutants: Sequence[Mutant])
 
     Args:
         case: what to run.
-        engine: the engine ``pyspark``, whose ``merge`` the faults are planted in.
+        engine: the engine ``pyspark``, whose ``merge`` is mutated.
         mutants: those that differ during the analysis, if they differ at all.
 
     Returns:

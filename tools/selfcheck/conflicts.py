@@ -1,4 +1,4 @@
-"""Whether the search for interleavings finds the planted faults of the rules about concurrent commits.
+"""Whether the search for interleavings finds the mutants of the rules about concurrent commits.
 
 ``python -m tools.selfcheck.conflicts``, also with ``--fault NAME`` and ``--scenario NAME``.
 """
@@ -68,7 +68,7 @@ def hunt(fault: Fault, scenarios: Sequence[Scenario], engine: InterleavedEngine,
 @click.option("--scenario", "names", multiple=True, metavar="NAME", help="Run these scenarios; all if left out.")
 @json_option
 def conflicts(*, ids: tuple[str, ...], names: tuple[str, ...], as_json: bool) -> int:
-    """Plant the faults of the conflict rules, and look for each in the interleavings of the scenarios."""
+    """Run the mutants of the conflict rules, and look for each in the interleavings of the scenarios."""
     known = {one.fault.id: one for one in load_conflict_faults()}
     if unknown := [name for name in ids if name not in known]:
         raise UserInputError(f"no fault of conflicts is called {', '.join(unknown)}. Choose from {', '.join(known)}.")

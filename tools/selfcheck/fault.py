@@ -1,4 +1,4 @@
-"""Planted faults: the entries of the catalogue, and how they are switched on."""
+"""Mutants: the entries of the catalogue, and how they are switched on."""
 
 from __future__ import annotations
 

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 def selfcheck_page(found: Score, *, floor: float, code: ExitCode) -> Page:
-    """Show how fast planted faults were found.
+    """Show how fast mutants were found.
 
     Args:
         found: the score.
         floor: the minimum share of solved faults.
         code: the exit code.
     """
-    total = counted(len(found.counted), "planted fault")
+    total = counted(len(found.counted), "mutant")
     told = f"{found.num_solved} of {total} found by every seed ({found.solved_share:.0%}; the floor is {floor:.0%})"
     minimal = [one for one in found.faults if one.shrunk is not None]
     return Page(
         verb="selfcheck",
-        subject=counted(len(found.faults), "planted fault"),
+        subject=counted(len(found.faults), "mutant"),
         verdict=ended(code, f"{told}."),
         facts=(
             Fact(name="Seeds", text=", ".join(map(str, found.seeds))),
@@ -39,7 +39,7 @@ def selfcheck_page(found: Score, *, floor: float, code: ExitCode) -> Page:
         ),
         doubts=Part(empty="Every fault that counts is found by every seed.", notes=tuple(_doubts(found))),
         findings=Part(empty="Minimal cases are made with --shrink.", tables=(_minimal(minimal),) if minimal else ()),
-        deviations=Part(empty="Planted faults are looked for without known deviations of engines."),
+        deviations=Part(empty="Mutants are looked for without known deviations of engines."),
         coverage=Part(
             facts=tuple(Fact(name="", text=line) for line in summary_lines(found)[1:4] if line),
             tables=(_faults(found), _checks(found)),
@@ -118,7 +118,7 @@ def _checks(found: Score) -> Table:
 
 def _minimal(faults: list[FaultScore]) -> Table:
     return Table(
-        caption="Minimal cases of the planted faults",
+        caption="Minimal cases of the mutants",
         columns=(
             Column(name="Fault"),
             Column(name="Rows", detail="target + source"),

@@ -72,7 +72,7 @@ def markdown(found: Score, *, date: str, version: str) -> str:
         "```",
         "",
         (
-            "`python -m tools.selfcheck` plants faults in `merge/`, one at a time, and counts the random cases until "
+            "`python -m tools.selfcheck` runs mutants of `merge/`, one at a time, and counts the random cases until "
             "each is found. A fault counts as solved only if every seed finds it. With `--drop-missed`, later seeds "
             "skip a fault that one seed missed: `3/4` means that three of the four seeds that looked for it found it."
         ),

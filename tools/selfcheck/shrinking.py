@@ -53,7 +53,7 @@ def shrink_fault(
     """Let the fuzz loop find the fault again and shrink it.
 
     Args:
-        fault: the fault that is planted meanwhile.
+        fault: the mutant that is switched on meanwhile.
         engine: the engine ``pyspark``.
         seed: of the killing case.
         first: the number of the killing case, or of one before it.

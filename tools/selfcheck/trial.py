@@ -88,7 +88,7 @@ def run_seed(
 
     Args:
         faults: the catalogue, or a part of it.
-        engine: the engine ``pyspark``, whose ``merge`` the faults are planted in.
+        engine: the engine ``pyspark``, whose ``merge`` is mutated.
         cases: the seed's stream.
         seed: its number, for the result.
         max_cases: the limit.

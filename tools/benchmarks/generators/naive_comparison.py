@@ -1,4 +1,4 @@
-"""Cases to find each planted fault: our generator against a naive one, on the same faults and seeds.
+"""Cases to find each mutant: our generator against a naive one, on the same faults and seeds.
 
 python -m tools.benchmarks.generators.naive_comparison --seeds 3 --max-cases 300
 """

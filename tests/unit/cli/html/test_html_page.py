@@ -346,7 +346,7 @@ def test_selfcheck() -> None:
     small = Shrunk(fault=faults[0].id, index=3, **size, seconds=2, cut_short=True, sql=SQL)
     found = score(faults, results, max_cases=10, shrunk=[small])
     page = check_page(page_html(selfcheck_page(found, floor=0.95, code=ExitCode.INCONCLUSIVE)))
-    assert "1 of 3 planted faults found by every seed (33%; the floor is 95%)" in page.all("h1")[0].text
+    assert "1 of 3 mutants found by every seed (33%; the floor is 95%)" in page.all("h1")[0].text
     said = page.all("main")[0].text
     for text in (f"{faults[1].id} (found by 1 of 2 seeds)", "solved: 1 of 3 faults", "2.0 cases a second", SQL):
         assert text in said

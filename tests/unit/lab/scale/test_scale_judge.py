@@ -1,4 +1,4 @@
-"""The judge of large merges: the reference over files is the reference over rows, and planted faults are found."""
+"""The judge of large merges: the reference over files is the reference over rows, and mutants are found."""
 
 from __future__ import annotations
 

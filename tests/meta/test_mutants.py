@@ -1,4 +1,4 @@
-"""The tester tested: faults planted in ``merge`` are found, shrunk, kept and replayed.
+"""The tester tested: mutants of ``merge`` are found, shrunk, kept and replayed.
 
 One fault for each observable; ``python -m tools.selfcheck`` counts the whole catalogue. ``--log-cli-level=INFO`` shows
 how each fault was found.
@@ -66,7 +66,7 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("fault", chosen(list(CHECKS)), ids=lambda fault: fault.id)
-def test_a_planted_fault_is_found_and_shrunk(fault: Fault, engine: PySparkEngine) -> None:
+def test_a_mutant_is_found_and_shrunk(fault: Fault, engine: PySparkEngine) -> None:
     """A fuzz run finds it within 300 cases; the case that it keeps is small, shows the fault, and nothing but it."""
     with Mutant.of(fault).switched_on():
         finding, path = fuzz(engine)
