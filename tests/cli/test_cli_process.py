@@ -100,7 +100,7 @@ def wait_until(happened: Callable[[], bool]) -> None:
 
 
 def has_ended(group: int) -> bool:
-    """Tell whether no process of a group runs; one that nobody waits for does not."""
+    """Return whether no process of a group runs; one that nobody waits for does not."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has just ended
             state, _, its_group, *_ = stat.read_text().rpartition(")")[2].split()

@@ -71,7 +71,7 @@ class Theirs(PySparkEngine):
 
 
 def _is_namespace(name: str) -> bool:
-    """Tell whether a name is that of a namespace package, which any module of its name hides, wherever it lies."""
+    """Return whether a name is that of a namespace package, which any module of its name hides, wherever it lies."""
     found = find_spec(name)
     return found is not None and found.origin is None
 

@@ -52,7 +52,7 @@ def pairs(drawn: DrawnCase) -> Pairs:
 
 
 def null_in_untouched_row(drawn: DrawnCase) -> bool:
-    """Tell whether an unmatched row has a NULL outside of its keys."""
+    """Return whether an unmatched row has a NULL outside of its keys."""
     keys = {name for name, _ in drawn.merge.schemas.keys}
     own = [place for place, column in enumerate(drawn.merge.schemas.target) if column.name not in keys]
     found = pairs(drawn)
@@ -62,7 +62,7 @@ def null_in_untouched_row(drawn: DrawnCase) -> bool:
 
 
 def several_matches(num_firing: range) -> Predicate:
-    """Tell whether a row has several matches, so many of which satisfy the condition of a clause."""
+    """Return whether a row has several matches, so many of which satisfy the condition of a clause."""
 
     def holds(drawn: DrawnCase) -> bool:
         if not drawn.merge.statement.of_kind(ClauseKind.MATCHED):
@@ -74,7 +74,7 @@ def several_matches(num_firing: range) -> Predicate:
 
 
 def duplicates_among_unmatched(drawn: DrawnCase) -> bool:
-    """Tell whether two source rows without a match have one key."""
+    """Return whether two source rows without a match have one key."""
     schemas, found = drawn.merge.schemas, pairs(drawn)
     key = [place for place, column in enumerate(schemas.source) if column.name in {name for _, name in schemas.keys}]
     lonely = [repr([row[p] for p in key]) for row, hits in zip(found.source, found.matrix, strict=True) if not hits]
@@ -82,7 +82,7 @@ def duplicates_among_unmatched(drawn: DrawnCase) -> bool:
 
 
 def transition(wanted: Callable[[Value, Value], bool]) -> Predicate:
-    """Tell whether a matching pair has such a value in a column and in the source column meant for it."""
+    """Return whether a matching pair has such a value in a column and in the source column meant for it."""
 
     def holds(drawn: DrawnCase) -> bool:
         schemas, found = drawn.merge.schemas, pairs(drawn)
@@ -101,7 +101,7 @@ def transition(wanted: Callable[[Value, Value], bool]) -> Predicate:
 
 
 def mixed_file(drawn: DrawnCase) -> bool:
-    """Tell whether one file has matched and unmatched rows, and both firing and other matches."""
+    """Return whether one file has matched and unmatched rows, and both firing and other matches."""
     found = pairs(drawn)
     if not found.tests:
         return False
@@ -117,7 +117,7 @@ def mixed_file(drawn: DrawnCase) -> bool:
 
 
 def file_by_matches(wanted: Callable[[int, int], bool]) -> Predicate:
-    """Tell whether a table of several files has one with such a number of matched rows among all of its rows."""
+    """Return whether a table of several files has one with such a number of matched rows among all of its rows."""
 
     def holds(drawn: DrawnCase) -> bool:
         found, place = pairs(drawn), 0
@@ -134,7 +134,7 @@ def file_by_matches(wanted: Callable[[int, int], bool]) -> Predicate:
 
 
 def moved_row(drawn: DrawnCase) -> bool:
-    """Tell whether a match assigns another partition value than the row has."""
+    """Return whether a match assigns another partition value than the row has."""
     schemas = drawn.merge.schemas
     assigned = {a.column.lower() for c in drawn.merge.statement.clauses for a in c.assignments}
     star = any(c.star and c.action is Action.UPDATE for c in drawn.merge.statement.clauses)
@@ -143,7 +143,7 @@ def moved_row(drawn: DrawnCase) -> bool:
 
 
 def overlapping(drawn: DrawnCase) -> bool:
-    """Tell whether a match satisfies the conditions of two clauses."""
+    """Return whether a match satisfies the conditions of two clauses."""
     found = pairs(drawn)
     return len(found.tests) > 1 and any(
         sum(test is None or test(found.target[t], found.source[s]) is True for test in found.tests) > 1
@@ -153,11 +153,11 @@ def overlapping(drawn: DrawnCase) -> bool:
 
 
 def nothing_fires(drawn: DrawnCase) -> bool:
-    """Tell whether a row matched and no clause acts on it."""
+    """Return whether a row matched and no clause acts on it."""
     found = pairs(drawn)
     return bool(found.tests) and any(found.num_firing(t) == 0 for t in found.matched_targets)
 
 
 def same_values(own: Value, other: Value) -> bool:
-    """Tell whether a source value equals the target's."""
+    """Return whether a source value equals the target's."""
     return own is not None and own == other

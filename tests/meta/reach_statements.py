@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def on_without_partition(drawn: DrawnCase) -> bool:
-    """Tell whether ON leaves all partition columns out."""
+    """Return whether ON leaves all partition columns out."""
     used = {node.name.lower() for node in nodes(drawn.merge.statement.condition) if isinstance(node, Reference)}
     names = {name.lower() for name in drawn.merge.schemas.partition_by}
     return bool(names) and names.isdisjoint(used)
 
 
 def conjunct(side: MergeTable, *shapes: str) -> Predicate:
-    """Tell whether ON has a part over one side only, of one of some shapes, beside a part over both."""
+    """Return whether ON has a part over one side only, of one of some shapes, beside a part over both."""
 
     def holds(drawn: DrawnCase) -> bool:
         parts = list(_conjuncts(drawn.merge.statement.condition))
@@ -38,7 +38,7 @@ def conjunct(side: MergeTable, *shapes: str) -> Predicate:
 
 
 def other_zero(drawn: DrawnCase) -> bool:
-    """Tell whether a part of ON over the target alone has 0.0 where a row has -0.0, or the other way round."""
+    """Return whether a part of ON over the target alone has 0.0 where a row has -0.0, or the other way round."""
     target = drawn.case.target
     for part in _conjuncts(drawn.merge.statement.condition):
         references = [node for node in nodes(part) if isinstance(node, Reference)]
@@ -65,7 +65,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def constant_condition(value: bool | None) -> Predicate:  # noqa: FBT001 - a truth value of SQL
-    """Tell whether ON is, or has as a part, a constant."""
+    """Return whether ON is, or has as a part, a constant."""
     return lambda drawn: any(
         isinstance(part, Literal) and part.type == BOOLEAN and part.value is value
         for part in _conjuncts(drawn.merge.statement.condition)
@@ -73,7 +73,7 @@ def constant_condition(value: bool | None) -> Predicate:  # noqa: FBT001 - a tru
 
 
 def actions_in_order(*wanted: Action) -> Predicate:
-    """Tell whether MATCHED clauses stand in such an order of actions."""
+    """Return whether MATCHED clauses stand in such an order of actions."""
 
     def holds(drawn: DrawnCase) -> bool:
         actions = [clause.action for clause in drawn.merge.statement.of_kind(ClauseKind.MATCHED)]
@@ -83,7 +83,7 @@ def actions_in_order(*wanted: Action) -> Predicate:
 
 
 def swapped(drawn: DrawnCase) -> bool:
-    """Tell whether two columns are assigned to each other."""
+    """Return whether two columns are assigned to each other."""
     for clause in drawn.merge.statement.clauses:
         given = {
             a.column.lower(): a.value.name.lower()
@@ -96,14 +96,14 @@ def swapped(drawn: DrawnCase) -> bool:
 
 
 def mixed_lists(drawn: DrawnCase) -> bool:
-    """Tell whether star actions and lists stand side by side, and a list omits a column."""
+    """Return whether star actions and lists stand side by side, and a list omits a column."""
     clauses = [clause for clause in drawn.merge.statement.clauses if clause.action is not Action.DELETE]
     num_columns = len(drawn.merge.schemas.target)
     return any(c.star for c in clauses) and any(0 < len(c.assignments) < num_columns for c in clauses)
 
 
 def both_sides_in_value(drawn: DrawnCase) -> bool:
-    """Tell whether one assigned value reads both tables."""
+    """Return whether one assigned value reads both tables."""
     return any(
         len({n.side for n in nodes(a.value) if isinstance(n, Reference)}) > 1
         for clause in drawn.merge.statement.clauses
@@ -112,7 +112,7 @@ def both_sides_in_value(drawn: DrawnCase) -> bool:
 
 
 def key_update(drawn: DrawnCase) -> bool:
-    """Tell whether an UPDATE assigns a column of the join key."""
+    """Return whether an UPDATE assigns a column of the join key."""
     keys = {name.lower() for name, _ in drawn.merge.schemas.keys}
     return any(
         clause.action is Action.UPDATE and keys.intersection(a.column.lower() for a in clause.assignments)

@@ -20,12 +20,12 @@ _BATCH = 8_192
 
 
 def labelled(*wanted: str) -> Predicate:
-    """Tell whether a case has all of some labels."""
+    """Return whether a case has all of some labels."""
     return lambda drawn: drawn.features.issuperset(wanted)
 
 
 def any_labelled(*wanted: str) -> Predicate:
-    """Tell whether a case has one of some labels."""
+    """Return whether a case has one of some labels."""
     return lambda drawn: not drawn.features.isdisjoint(wanted)
 
 
@@ -43,7 +43,7 @@ def cells(drawn: DrawnCase, side: MergeTable, names: set[str] | None = None) -> 
 
 
 def null_keys(target: bool, source: bool) -> Predicate:  # noqa: FBT001 - the two sides
-    """Tell whether there are NULL keys on just these sides."""
+    """Return whether there are NULL keys on just these sides."""
 
     def holds(drawn: DrawnCase) -> bool:
         keys = drawn.merge.schemas.keys
@@ -55,7 +55,7 @@ def null_keys(target: bool, source: bool) -> Predicate:  # noqa: FBT001 - the tw
 
 
 def nested_cell(wanted: Callable[[Value], bool], kind: type) -> Predicate:
-    """Tell whether a column of a nested type has such a cell."""
+    """Return whether a column of a nested type has such a cell."""
 
     def holds(drawn: DrawnCase) -> bool:
         for side, columns in (
@@ -71,7 +71,7 @@ def nested_cell(wanted: Callable[[Value], bool], kind: type) -> Predicate:
 
 
 def key_cell(wanted: Callable[[Value], bool]) -> Predicate:
-    """Tell whether a key of the target is such a value."""
+    """Return whether a key of the target is such a value."""
     return lambda drawn: any(
         value is not None and wanted(value)
         for value in cells(drawn, MergeTable.TARGET, {name for name, _ in drawn.merge.schemas.keys})
@@ -79,7 +79,7 @@ def key_cell(wanted: Callable[[Value], bool]) -> Predicate:
 
 
 def partition_text(part: str) -> Predicate:
-    """Tell whether a partition value of the target holds a text; the empty text means the empty value."""
+    """Return whether a partition value of the target holds a text; the empty text means the empty value."""
 
     def holds(drawn: DrawnCase) -> bool:
         found = cells(drawn, MergeTable.TARGET, set(drawn.merge.schemas.partition_by))
@@ -89,7 +89,7 @@ def partition_text(part: str) -> Predicate:
 
 
 def evolution(*, extra: int = 0, missing: int = 0, not_null: bool = False) -> Predicate:
-    """Tell whether schema evolution is on with so many columns on one side only."""
+    """Return whether schema evolution is on with so many columns on one side only."""
 
     def holds(drawn: DrawnCase) -> bool:
         schemas = drawn.merge.schemas
@@ -104,14 +104,14 @@ def evolution(*, extra: int = 0, missing: int = 0, not_null: bool = False) -> Pr
 
 
 def named(*parts: str) -> Predicate:
-    """Tell whether a column's name holds one of some texts."""
+    """Return whether a column's name holds one of some texts."""
     return lambda drawn: any(
         part in column.name for part in parts for column in (*drawn.merge.schemas.target, *drawn.merge.schemas.source)
     )
 
 
 def partition_type(*wanted: object) -> Predicate:
-    """Tell whether the target is partitioned by a column of a type."""
+    """Return whether the target is partitioned by a column of a type."""
 
     def holds(drawn: DrawnCase) -> bool:
         found = (drawn.merge.schemas.target_column(name).type for name in drawn.merge.schemas.partition_by)
@@ -121,20 +121,20 @@ def partition_type(*wanted: object) -> Predicate:
 
 
 def reversed_partitions(drawn: DrawnCase) -> bool:
-    """Tell whether two partition columns are declared in another order than the schema's."""
+    """Return whether two partition columns are declared in another order than the schema's."""
     order = [column.name for column in drawn.merge.schemas.target]
     found = [order.index(name) for name in drawn.merge.schemas.partition_by]
     return found != sorted(found)
 
 
 def several_row_groups(drawn: DrawnCase) -> bool:
-    """Tell whether a file of the target has several row groups."""
+    """Return whether a file of the target has several row groups."""
     limit = drawn.case.target.layout.row_group_rows
     return limit is not None and any(len(file) > limit for file in drawn.case.target.files)
 
 
 def large(matches: int) -> Predicate:
-    """Tell whether one file is beyond a batch of 8,192 rows, and so many of its rows have a source row."""
+    """Return whether one file is beyond a batch of 8,192 rows, and so many of its rows have a source row."""
 
     def holds(drawn: DrawnCase) -> bool:
         case = drawn.case
@@ -148,12 +148,12 @@ def large(matches: int) -> Predicate:
 
 
 def overflow(drawn: DrawnCase) -> bool:
-    """Tell whether a number of the source is too large for the column that it is meant for."""
+    """Return whether a number of the source is too large for the column that it is meant for."""
     return any(column.misfits and column.feeds in INTEGER_BITS for column in drawn.merge.schemas.source)
 
 
 def text_for_numbers(drawn: DrawnCase) -> bool:
-    """Tell whether texts of the source, some of which are no numbers, are meant for a number of the target."""
+    """Return whether texts of the source, some of which are no numbers, are meant for a number of the target."""
     return any(
         column.misfits
         and column.type == STRING

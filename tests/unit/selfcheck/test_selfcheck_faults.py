@@ -188,7 +188,7 @@ def test_preconditions_are_read_off_the_case() -> None:
         source=Source(schema=plain, rows=((1, "x" * 33),)),
         sql=upsert + "WHEN NOT MATCHED BY SOURCE THEN DELETE",
     )
-    for words in ({"check_constraints": True}, {"text_cell": ".{33}"}, {"kinds": ["not matched by source"]}):
+    for words in ({"check-constraints": True}, {"text_cell": ".{33}"}, {"kinds": ["not matched by source"]}):
         assert parse_predicate(words).holds(Evaluated(full))
         assert not parse_predicate(words).holds(Evaluated(bare))
     assert parse_predicate({"only_kinds": ["not matched"]}).holds(Evaluated(bare))

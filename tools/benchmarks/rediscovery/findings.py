@@ -43,7 +43,7 @@ class Seen:
     shown: Mapping[str, bool] = field(default_factory=dict)
 
     def is_another_than(self, other: Seen) -> bool:
-        """Tell whether a version shows one of two findings and not the other, so that they have different causes."""
+        """Return whether a version shows one of two findings and not the other, so that they have different causes."""
         return any(self.shown[version] != other.shown[version] for version in self.shown.keys() & other.shown.keys())
 
 
@@ -114,7 +114,7 @@ def _shown_in(version: str, *, found: dict[str, dict[str, Seen]]) -> dict[tuple[
 
 
 def shows(report: CaseReport, finding: Seen) -> bool | None:
-    """Tell whether a report of a finding's minimal case shows the finding; None if that cannot be told.
+    """Return whether a report of a finding's minimal case shows the finding; None if that cannot be told.
 
     A merge that fails, or should fail and does not, hides what else is wrong. So does anything else of the same kind.
     """

@@ -86,7 +86,7 @@ def test_values_become_simple() -> None:
 
 
 def has_types_of(case: Case, other: Case) -> bool:
-    """Tell whether the columns of two targets are of the same kinds: each BIGINT, for example, or each some struct."""
+    """Return whether the columns of two targets are of the same kinds: each BIGINT, for example, or each a struct."""
 
     def kinds(case: Case) -> list[str]:
         return [column.type.ddl().partition("<")[0] for column in case.target.schema.columns]
@@ -159,7 +159,7 @@ def test_rows_follow_their_schema() -> None:
 
 
 def fits(row: Any, schema: Schema) -> bool:
-    """Tell whether a row can be written into a case file."""
+    """Return whether a row can be written into a case file."""
     return len(encode_rows([row], schema)[0]) == len(schema.columns)
 
 
