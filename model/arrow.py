@@ -75,15 +75,6 @@ def rows_to_table(rows: Sequence[Row], schema: Schema) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=arrow)
 
 
-def numbered_rows(rows: Sequence[Row], schema: Schema, *, prefix: str, number: str) -> pa.Table:
-    """Build an Arrow table whose columns are ``prefix`` and a position, and a column ``number``: 0, 1, ... by row."""
-    numbers = pa.array(range(len(rows)), type=pa.int64())
-    if not schema.columns:
-        return pa.table({number: numbers})
-    table = rows_to_table(rows, schema)
-    return table.rename_columns([f"{prefix}{i}" for i in range(table.num_columns)]).append_column(number, numbers)
-
-
 def table_to_rows(table: pa.Table, schema: Schema) -> tuple[Row, ...]:
     """Read the rows of an Arrow table whose columns stand in the schema's order.
 

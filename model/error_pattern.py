@@ -6,8 +6,7 @@ linear time and know neither references to groups nor looking around.
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import duckdb
 
 
 class BadPatternError(ValueError):
@@ -31,7 +30,11 @@ def matches(pattern: str, text: str) -> bool:
     """
     try:
         pattern.encode()
-        found = pc.match_substring_regex(pa.scalar(text.encode("utf-8", "replace").decode()), pattern)
-    except (pa.ArrowException, UnicodeEncodeError) as error:
-        raise BadPatternError(str(error).removeprefix("Invalid regular expression: ")) from error
-    return bool(found.as_py())
+        given = [text.encode("utf-8", "replace").decode(), pattern]
+        with duckdb.connect(":memory:", config={"threads": 1}) as connection:
+            # columns instead of constants: DuckDB rewrites a constant pattern
+            query = "SELECT regexp_matches(t, p) FROM (SELECT unnest([$1]) AS t, unnest([$2]) AS p)"
+            ((found,),) = connection.execute(query, given).fetchall()
+    except (duckdb.Error, UnicodeEncodeError) as error:
+        raise BadPatternError(str(error).removeprefix("Invalid Input Error: ")) from error
+    return bool(found)

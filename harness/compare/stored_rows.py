@@ -12,18 +12,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST, broken_invariant
 from mergecheck.harness.verdict import Check, Compared, Mismatch
-from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.duckdb_rows import create_table
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.formatting import row_text
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.schema_json import as_nullable, contains_type
-from mergecheck.model.types.data_types import DATE, TIMESTAMP, TIMESTAMP_NTZ, Schema, StructType
+from mergecheck.model.types.data_types import DATE, TIMESTAMP, TIMESTAMP_NTZ, Field, Schema, StructType
 from mergecheck.reference.analysis.constraints import check_texts, row_checks
 from mergecheck.reference.expressions.names import char_columns
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from mergecheck.model.case import Case, Row, Value
     from mergecheck.model.outcome import Outcome
-    from mergecheck.model.types.data_types import Field
     from mergecheck.reference.analysis.constraints import RowCheck
 
 _NOT_NULL, _CHECK, _INVARIANT, _GENERATED, _LENGTH = "R-741", "R-742", "R-746", "R-222", "R-822"
@@ -76,11 +74,7 @@ def check_stored_rows(case: Case, outcome: Outcome) -> StoredRows:
         new = _new_rows(case, outcome)
         faults = _faults_of_columns(new, schema)
         faults |= _faults_of_expressions(new, schema, constraints) if constraints else {}
-    except (
-        pa.ArrowException,
-        TypeError,
-        ValueError,
-    ):  # cells of other types than their columns' are a fault of their own
+    except (duckdb.Error, TypeError, ValueError):  # cells of other types than their columns' are a fault of their own
         return StoredRows()
     return StoredRows(
         mismatches=tuple(
@@ -144,11 +138,10 @@ def _faults_of_expressions(
 ) -> dict[str, list[str]]:
     """Evaluate conditions; the faults by the rule that is broken, without the rules that could not be evaluated."""
     faults: dict[str, list[str]] = {}
-    columns = [f"c{place}" for place in range(len(schema.columns))]
-    table = rows_to_table(rows, as_nullable(schema)).rename_columns(columns)
+    numbered = Schema(tuple(Field(f"c{place}", column.type) for place, column in enumerate(schema.columns)))
     with duckdb.connect(":memory:", config={"threads": 1}) as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.register("stored", table)
+        create_table(connection, "stored", rows, numbered)
         for rule, check in constraints:
             try:
                 holds = connection.execute(f"SELECT {check.sql} FROM stored").fetchall()

@@ -27,6 +27,7 @@ _EXTRAS = {
     "pandas": "spark",
     "obstore": "spark",
     "deltalake": "delta-rs",
+    "pyarrow": "delta-rs",
     "pyroaring": "delta-rs",
     "delta": "delta-spark",
     "grpc": "connect",

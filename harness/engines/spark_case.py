@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.engines.spark.session import Profile, settings_of
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX, SETTING_NAMES
-from mergecheck.model.arrow import rows_to_table
 from mergecheck.reference.analysis.settings import is_without_effect
 
 if TYPE_CHECKING:
@@ -140,6 +139,8 @@ def is_for_harness(setting: str) -> bool:
 
 def local_relation(spark: SparkSession, source: Source, name: str = SOURCE_VIEW) -> None:
     """Make a table of a case that is no table of Spark's a view."""
+    from mergecheck.model.arrow import rows_to_table  # noqa: PLC0415 - it needs an extra, the names of settings do not
+
     data = rows_to_table(source.rows, source.schema)
     spark.createDataFrame(data, schema=source.schema.ddl()).createOrReplaceTempView(name)
 

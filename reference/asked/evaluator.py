@@ -6,18 +6,30 @@ constraints, the change feed and metrics remain the reference's.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    import pyarrow as pa
-
-    from mergecheck.model.case import Row
+    from mergecheck.model.case import Row, Value
     from mergecheck.model.types.data_types import DataType, Schema
     from mergecheck.reference.expressions.names import Relation
     from mergecheck.reference.queries.source_query import SourceRelation
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What an expression is on rows, in their order.
+
+    Attributes:
+        values: NULL where it fails.
+        errors: the error class where it fails, None elsewhere.
+    """
+
+    values: tuple[Value, ...]
+    errors: tuple[str | None, ...]
 
 
 class Evaluator(Protocol):
@@ -54,19 +66,17 @@ class CaseEvaluator(Protocol):
             UnsupportedByReferenceError: if a case cannot hold values of the type.
         """
 
-    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: pa.Table) -> pa.Table:
+    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: Sequence[Row]) -> Sequence[Answers]:
         """Evaluate expressions on rows.
 
         Args:
             texts: the expressions.
             relations: what names in the expressions may mean.
-            rows: one column for each column of the relations, in their order, whatever the columns are called; then
-                one without a meaning, so that a table without relations has rows.
+            rows: each has a cell for each column of the relations, in their order.
 
         Returns:
-            For each row, in the same order, ``v0``, ``v1``, ... with the values of the expressions, and ``e0``,
-            ``e1``, ... with the error class where an expression fails, NULL elsewhere.
+            The answers for each text.
 
         Raises:
-            UnsupportedByReferenceError: if the values are not the same each time.
+            UnsupportedByReferenceError: if the values are not the same each time, or if a case cannot hold one.
         """

@@ -22,12 +22,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
 
-from mergecheck.model.arrow import numbered_rows, table_to_rows
+from mergecheck.model.duckdb_rows import create_table, read_rows
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.layout import physical_rows
-from mergecheck.model.types.data_types import StructType
+from mergecheck.model.types.data_types import BIGINT, Field, Schema, StructType
 from mergecheck.model.types.typed import TableSide, duckdb_type
 from mergecheck.reference.evaluation.asked_values import answers
 from mergecheck.reference.evaluation.failures import rejection_of
@@ -86,8 +85,8 @@ class Tables:
     def load(self, source: SourceRelation) -> None:
         """Create ``target`` and ``source``."""
         rows = physical_rows(self.target)
-        self._load("target", numbered_rows(rows, self.target.schema, prefix="t", number="rid"))
-        self._load("source", numbered_rows(source.rows, source.schema, prefix="s", number="sid"))
+        self._load("target", rows, self.target.schema, TableSide.TARGET, "rid")
+        self._load("source", source.rows, source.schema, TableSide.SOURCE, "sid")
 
     def ask_conditions(self) -> None:
         """Ask for the conditions that have no translation: on every row, or every pair of rows.
@@ -136,21 +135,29 @@ class Tables:
     def _ask(self, name: str, rows: str, numbers: Sequence[str], asked: Sequence[Asked]) -> None:
         """Create a table with the numbers of some rows and the evaluator's values for them."""
         assert self.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - for mypy
-        found = self.connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
-        plain = {f"c{i}" for i, c in enumerate(self.merge.final_schema.columns) if c.generated is None}
+        relations = [relation for one in asked for relation in one.relations]
+        cells = {cell.name: cell for relation in relations for cell in self._cells(relation) if cell is not None}
+        read = Schema((*(Field(number, BIGINT) for number in numbers), *cells.values()))
+        found = read_rows(self.connection, f"SELECT {', '.join(read.names)} FROM {rows}", read)
+        places = {name: place for place, name in enumerate(read.names)}
 
-        def inputs(relation: Relation) -> list[pa.ChunkedArray]:
-            if relation.values is None:
-                names = [relation.value(i) for i in range(len(relation.schema.columns))]
-                return [found.column(name) for name in names]
-            # a generated column uses no other
-            names = [f"c{i}" for i in range(len(relation.schema.columns))]
-            return [found.column(name) if name in plain else pa.nulls(found.num_rows) for name in names]
+        def inputs(relation: Relation) -> list[Row]:
+            wanted = [None if cell is None else places[cell.name] for cell in self._cells(relation)]
+            return [tuple(None if place is None else row[place] for place in wanted) for row in found]
 
-        answered = answers(asked, self.evaluator, inputs, found.num_rows)
-        for number in numbers:
-            answered = answered.append_column(number, found.column(number))
-        self._load(name, answered)
+        schema, answered = answers(asked, self.evaluator, inputs, len(found))
+        numbered = [(*row[: len(numbers)], *more) for row, more in zip(found, answered, strict=True)]
+        create_table(self.connection, name, numbered, Schema((*read.columns[: len(numbers)], *schema.columns)))
+
+    def _cells(self, relation: Relation) -> list[Field | None]:
+        """List the columns of the evaluation's tables that have a relation's cells.
+
+        A generated column is computed from the new values of a row, and uses no other generated one: None.
+        """
+        if relation.values is None:
+            return [Field(relation.value(i), column.type) for i, column in enumerate(relation.schema.columns)]
+        final = self.merge.final_schema.columns
+        return [Field(f"c{i}", c.type) if c.generated is None else None for i, c in enumerate(final)]
 
     @property
     def _asked_on_pairs(self) -> list[Asked]:
@@ -362,10 +369,11 @@ class Tables:
         (counts,) = self._select(f"SELECT {nulls} FROM {self._applied(clause, index)}")
         return tuple(i for i, count in zip(structs, counts, strict=True) if count)
 
-    def _load(self, name: str, rows: pa.Table) -> None:
-        self.connection.register(f"{name}_rows", rows)
-        self._create(name, f"SELECT * FROM {name}_rows")
-        self.connection.unregister(f"{name}_rows")
+    def _load(self, name: str, rows: Sequence[Row], schema: Schema, side: TableSide, number: str) -> None:
+        """Create a table of rows, with their numbers 0, 1, ... behind them."""
+        columns = (Field(f"{side.value}{i}", column.type) for i, column in enumerate(schema.columns))
+        numbered = [(*row, position) for position, row in enumerate(rows)]
+        create_table(self.connection, name, numbered, Schema((*columns, Field(number, BIGINT))))
 
     def _create(self, name: str, query: str) -> None:
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
@@ -376,9 +384,9 @@ class Tables:
     def _rows(self, query: str, number: str) -> dict[int, Row]:
         """Read the columns c0, c1, ... of a query, by the numbers of its rows."""
         columns = [f"c{index}" for index in range(len(self.merge.final_schema.columns))]
-        found = self.connection.sql(f"SELECT {', '.join([number, *columns])} FROM ({query})").to_arrow_table()
-        rows = table_to_rows(found.select(columns), self.merge.final_schema)
-        return dict(zip(found.column(number).to_pylist(), rows, strict=True))
+        schema = Schema((Field(number, BIGINT), *self.merge.final_schema.columns))
+        found = read_rows(self.connection, f"SELECT {', '.join([number, *columns])} FROM ({query})", schema)
+        return {rid: tuple(row) for rid, *row in found}
 
 
 def _condition(clause: ResolvedClause) -> str:

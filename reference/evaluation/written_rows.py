@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.duckdb_rows import create_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.layout import partition_indexes
 from mergecheck.model.outcome import Bound, MergePath
-from mergecheck.model.types.data_types import STRING
+from mergecheck.model.types.data_types import BIGINT, STRING, Field, Schema
 from mergecheck.reference.analysis.constraints import NOT_NULL_VIOLATED, TOO_LONG, Fault
 from mergecheck.reference.evaluation.asked_values import answers
 from mergecheck.reference.evaluation.failures import rejection_of
@@ -22,16 +22,15 @@ from mergecheck.reference.syntax.statement import Action, Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
     from mergecheck.model.case import Row, Target
-    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.analysis.constraints import RowCheck
     from mergecheck.reference.analysis.resolved import ResolvedClause
     from mergecheck.reference.evaluation.evaluated_tables import Tables
     from mergecheck.reference.trace import Candidate, Effects
 
+_NUMBER = "written_row"
 _KINDS = {NOT_NULL_VIOLATED: "NOT NULL of column", TOO_LONG: "length of column"}
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
@@ -61,38 +60,37 @@ def _broken(
     """List what some row breaks, or fails on, by error class."""
     if not checks or not rows:
         return {}
-    columns = [f"c{index}" for index in range(len(schema.columns))]
-    written = rows_to_table(rows, schema).rename_columns(columns)
+    fields = [Field(_NUMBER, BIGINT), *(Field(f"c{i}", column.type) for i, column in enumerate(schema.columns))]
+    written = [(number, *row) for number, row in enumerate(rows)]
     if asked := [one for check in checks for one in check.asked]:
         assert tables.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - for mypy
-        found = answers(asked, tables.evaluator, lambda _: written.columns, len(rows))
-        for name in found.column_names:
-            written = written.append_column(name, found.column(name))
+        answered, found = answers(asked, tables.evaluator, lambda _: rows, len(rows))
+        fields += answered.columns
+        written = [(*row, *more) for row, more in zip(written, found, strict=True)]
+    create_table(tables.connection, "written_rows", written, Schema(tuple(fields)))
     try:
-        broken = _counts(written, checks, tables.connection)
+        broken = _counts("written_rows", checks, tables.connection)
     except duckdb.Error as error:
         rejection_of(error)  # a defect of the reference goes on as it is
-        return _broken_one_by_one(written, checks, tables.connection)
+        return _broken_one_by_one(len(rows), checks, tables.connection)
     return _by_class(check for check, count in zip(checks, broken, strict=True) if count)
 
 
-def _counts(written: pa.Table, checks: Sequence[RowCheck], connection: DuckDBPyConnection) -> tuple[int, ...]:
-    connection.register("written_rows", written)
+def _counts(rows: str, checks: Sequence[RowCheck], connection: DuckDBPyConnection) -> tuple[int, ...]:
     broken = ", ".join(f"count(*) FILTER (WHERE NOT ({check.sql}))" for check in checks)
-    (counts,) = connection.execute(f"SELECT {broken} FROM written_rows").fetchall()
-    connection.unregister("written_rows")
+    (counts,) = connection.execute(f"SELECT {broken} FROM {rows}").fetchall()
     return tuple(counts)
 
 
 def _broken_one_by_one(
-    written: pa.Table, checks: Sequence[RowCheck], connection: DuckDBPyConnection
+    num_rows: int, checks: Sequence[RowCheck], connection: DuckDBPyConnection
 ) -> dict[str, tuple[str, ...]]:
     """Hold each row against each constraint, since one of them fails on a row: no rule defines which is met first."""
     found: dict[str, tuple[str, ...]] = {}
     for check in checks:
-        for row in range(written.num_rows):
+        for row in range(num_rows):
             try:
-                (count,) = _counts(written.slice(row, 1), [check], connection)
+                (count,) = _counts(f"(SELECT * FROM written_rows WHERE {_NUMBER} = {row})", [check], connection)
                 classes = {check.error_class} if count else set()
             except duckdb.Error as error:
                 classes = {rejection_of(error).error_class}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.duckdb_rows import create_table, read_rows
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import INT, VOID, Field, Schema
+from mergecheck.model.types.data_types import Field, Schema
 from mergecheck.reference.queries.query_reader import Reader, Rows
 
 if TYPE_CHECKING:
@@ -74,21 +74,19 @@ def source_relation(
         for name, (schema, rows) in tables.items():
             if not schema.columns:
                 continue
-            loaded = rows_to_table(rows, schema).rename_columns([f"c{i}" for i in range(len(schema.columns))])
-            connection.register(f"{_TABLE}{name}", loaded)
+            columns = tuple(Field(f"c{i}", column.type) for i, column in enumerate(schema.columns))
+            create_table(connection, f"{_TABLE}{name}", rows, Schema(columns))
         for probe in result.probes:
-            connection.sql(probe).to_arrow_table()
-        table = connection.sql(result.sql).to_arrow_table()
+            connection.execute(probe).fetchall()
+        found = read_rows(connection, result.sql, result.schema)
     except duckdb.Error:
         raise UnsupportedByReferenceError("a source query that fails on some row") from None
     finally:
         for name in tables:
-            connection.unregister(f"{_TABLE}{name}")
-    # DuckDB gives an untyped NULL the type INTEGER.
-    readable = Schema(tuple(Field(c.name, INT if c.type == VOID else c.type) for c in result.schema.columns))
+            connection.execute(f"DROP TABLE IF EXISTS {_TABLE}{name}")
     return SourceRelation(
         schema=result.schema,
-        rows=table_to_rows(table, readable),
+        rows=found,
         origins=result.origins,
         qualifiers=result.qualifiers,
     )

@@ -22,7 +22,7 @@ from mergecheck.harness.search.session import WARM_UP, open_engine
 from mergecheck.harness.verdict import EngineDownError, ExitCode, UserInputError
 from mergecheck.model.outcome import Outcome, Unsupported
 
-PACKAGES = ("duckdb", "hypothesis", "pyarrow", "sqlglot")
+PACKAGES = ("duckdb", "hypothesis", "sqlglot")
 OPTIONAL_PACKAGES = {"pyspark": "spark", "delta-spark": "delta-spark", "deltalake": "delta-rs", "grpcio": "connect"}
 """By the name of a distribution: the extra that brings it."""
 

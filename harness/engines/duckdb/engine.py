@@ -10,13 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import pyarrow as pa
-
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.engines.duckdb.native_tables import arrow_of, rows_of
+from mergecheck.harness.engines.duckdb.native_tables import rows_of
 from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options
-from mergecheck.harness.engines.duckdb.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, MISFITS, ROWS, prepare
+from mergecheck.harness.engines.duckdb.preparation import (
+    COLUMNS,
+    COLUMNS_BEFORE,
+    COMMIT,
+    MERGE,
+    MISFITS,
+    ROWS,
+    prepare,
+    returned,
+)
 from mergecheck.harness.engines.duckdb.returned import METRIC_NAMES, read_returned
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
@@ -33,13 +40,13 @@ if TYPE_CHECKING:
     from mergecheck.harness.engines.duckdb.preparation import Preparation
     from mergecheck.model.case import Case, Row
     from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import Schema
 
 _WORKER = Path(__file__).with_name("worker.py")
 _TIMEOUT = 60.0
 _ENOUGH_WORDS = 3
 _TWO_ANSWERS = "MERGECHECK_RETURNING_CHANGES_TABLE"
 _UNREADABLE, _UNREADABLE_RETURNING = "MERGECHECK_UNREADABLE_TABLE", "MERGECHECK_UNREADABLE_RETURNING"
-_UNREADABLE_VALUE = (pa.ArrowException, ValueError, OverflowError)  # uninitialised memory
 _OTHER_SCHEMA = "MERGECHECK_OTHER_SCHEMA"
 _RAISED = re.compile(r"Invalid Input Error: UNSUPPORTED (.*)", re.DOTALL)
 
@@ -103,8 +110,9 @@ class DuckDbEngine:
             UserInputError: if there is no such version.
             EngineDownError: if it cannot be installed here.
         """
-        arrow = f"pyarrow=={importlib.metadata.version('pyarrow')}"
-        return cls(version=version, python=environment_python("duckdb", version, [f"duckdb=={version}", arrow]))
+        # before 2.0, DuckDB reads an Arrow stream with it
+        packages = [f"duckdb=={version}", "pyarrow>=20"]
+        return cls(version=version, python=environment_python("duckdb", version, packages))
 
     def factory(self) -> Callable[[], Engine]:
         """Return what makes another such engine, see ``FactoryEngine``."""
@@ -162,11 +170,11 @@ def _prepare(case: Case) -> Preparation | Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
-    """A merge that succeeded: the table after it, its columns before and after, and what MERGE gave."""
+    """A merge that succeeded: the table after it, its columns before and after, and the rows that MERGE gave."""
 
     rows: tuple[Row, ...]
     columns: list[tuple[str, ...]]
-    result: pa.Table
+    result: tuple[Row, ...]
 
 
 def _read(
@@ -190,13 +198,23 @@ def _read(
         return Rejection(error_class=_OTHER_SCHEMA, message=f"the table had {wanted}, now {found}", unchanged=False)
     what = _UNREADABLE
     try:
-        rows, result = rows_of(answers[ROWS], schema), arrow_of(answers[MERGE])
+        rows = _readable(answers[ROWS], schema)
         what = _UNREADABLE_RETURNING
-        if returning:
-            read_returned(result, schema)
-    except _UNREADABLE_VALUE as error:
-        return Rejection(error_class=what, message=f"{type(error).__name__}: {error}", unchanged=False)
+        result = _readable(answers[MERGE], returned(schema)) if returning else answers[MERGE]["rows"]
+    except ValueError as error:
+        return Rejection(error_class=what, message=str(error), unchanged=False)
     return _Merged(rows, found, result)
+
+
+def _readable(answer: dict[str, Any], schema: Schema) -> tuple[Row, ...]:
+    """Read the rows of an answer.
+
+    Raises:
+        ValueError: a value is none of its type: uninitialised memory.
+    """
+    if "unreadable" in answer:
+        raise ValueError(answer["unreadable"])
+    return rows_of(answer, schema)
 
 
 def _rejection(preparation: Preparation, error: dict[str, str], answers: dict[str, Any]) -> Rejection | Unsupported:
@@ -206,7 +224,7 @@ def _rejection(preparation: Preparation, error: dict[str, str], answers: dict[st
         return Unsupported("a merge that the primary key may forbid")
     case = preparation.case
     unchanged = None
-    if preparation.restores and "arrow" in answers[ROWS]:
+    if preparation.restores and "rows" in answers[ROWS]:
         unchanged = same_rows(
             physical_rows(case.target), rows_of(answers[ROWS], case.target.schema), case.target.schema
         )
@@ -233,12 +251,12 @@ def _outcome(case: Case, plain: _Merged | None, returning: _Merged) -> Outcome |
     if plain is not None and not same_rows(plain.rows, returning.rows, schema):
         text = f"without RETURNING the table is {plain.rows}, with RETURNING it is {returning.rows}"
         return Rejection(error_class=_TWO_ANSWERS, message=text, unchanged=False)
-    returned = read_returned(returning.result, schema)
-    changes = returned.changes(physical_rows(case.target), returning.rows, schema)
-    changed = returning.result.num_rows if plain is None else int(plain.result.column(0)[0].as_py())
+    rows = read_returned(returning.result)
+    changes = rows.changes(physical_rows(case.target), returning.rows, schema)
+    changed = len(returning.result) if plain is None else plain.result[0][0]
     return Outcome(
         schema=schema,
         rows=returning.rows if plain is None else plain.rows,
-        metrics=returned.metrics(changed),
+        metrics=rows.metrics(changed),
         cdf=changes if case.target.change_data_feed else None,
     )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from mergecheck.harness.engines.duckdb.plain_sql import without_lambdas
-from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.model.duckdb_rows import as_carrier, carrier_type, from_carriers, rows_query, to_carrier
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.model.types.data_types import ArrayType, MapType, NestedType, Schema, StructType
+from mergecheck.model.types.data_types import ArrayType, Field, MapType, NestedType, Schema, StructType
 from mergecheck.model.types.typed import TableSide, duckdb_type, identifier, typed_null
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.analysis.values.column_values import default_value
@@ -24,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.model.case import Row, Target
-    from mergecheck.model.types.data_types import DataType, Field
+    from mergecheck.model.types.data_types import DataType
 
 Step = dict[str, Any]
 _CONSTRAINT = "delta.constraints."
@@ -43,34 +39,33 @@ def setting(name: str, value: str) -> Step:
 
 
 def ask(name: str, sql: str) -> Step:
-    """Make the step that executes a statement whose result, or error, is wanted."""
+    """Make the step that executes a statement whose result of texts and numbers, or error, is wanted."""
     return {"do": "ask", "name": name, "sql": sql}
 
 
-def ask_texts(name: str, sql: str) -> Step:
-    """Make the step that executes a query of texts whose rows, or error, are wanted."""
-    return {"do": "list", "name": name, "sql": sql}
+def ask_rows(name: str, sql: str, schema: Schema) -> Step:
+    """Make the step that executes a statement whose rows, or error, are wanted; ``rows_of`` reads the answer."""
+    carriers = [as_carrier(f"#{number}", column.type) for number, column in enumerate(schema.columns, start=1)]
+    return {"do": "ask", "name": name, "sql": sql, "project": ", ".join(carriers)}
 
 
 def load(name: str, rows: Sequence[Row], schema: Schema) -> Step:
     """Make the step that registers rows as an Arrow table with columns ``c0``, ``c1``, ..."""
-    table = rows_to_table(rows, schema)
-    table = table.rename_columns([f"c{i}" for i in range(table.num_columns)])
-    buffer = io.BytesIO()
-    with pa.ipc.new_stream(buffer, table.schema) as writer:
-        writer.write_table(table)
-    return {"do": "load", "name": name, "arrow": base64.b64encode(buffer.getvalue()).decode()}
+    numbered = Schema(tuple(Field(f"c{i}", column.type) for i, column in enumerate(schema.columns)))
+    columns = [
+        [carrier_type(column.type), [to_carrier(row[i], column.type) for row in rows]]
+        for i, column in enumerate(schema.columns)
+    ]
+    return {"do": "load", "name": name, "columns": columns, "sql": rows_query(numbered)}
 
 
 def rows_of(answer: dict[str, Any], schema: Schema) -> tuple[Row, ...]:
-    """Read the rows of an answer whose columns are in the schema's order."""
-    return table_to_rows(arrow_of(answer), schema)
+    """Read the rows of an answer whose columns are in the schema's order.
 
-
-def arrow_of(answer: dict[str, Any]) -> pa.Table:
-    """Read the table of an answer."""
-    with pa.ipc.open_stream(base64.b64decode(answer["arrow"])) as reader:
-        return reader.read_all()
+    Raises:
+        ValueError: a case cannot hold a value.
+    """
+    return from_carriers(answer["rows"], schema)
 
 
 def check_schema(schema: Schema, what: str) -> None:

@@ -11,7 +11,7 @@ from mergecheck.harness.engines.duckdb.native_merge import MergeWriter, readable
 from mergecheck.harness.engines.duckdb.native_source import SOURCE, GivenSource, give_source
 from mergecheck.harness.engines.duckdb.native_tables import (
     ask,
-    ask_texts,
+    ask_rows,
     check_schema,
     create_source,
     create_target,
@@ -24,7 +24,7 @@ from mergecheck.harness.engines.duckdb.native_tables import (
 from mergecheck.harness.engines.translated_statement import draws_by_chance, extension, statement_to_translate
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.layout import physical_rows
-from mergecheck.model.types.data_types import NestedType, Schema
+from mergecheck.model.types.data_types import STRING, Field, NestedType, Schema
 from mergecheck.model.types.typed import identifier
 from mergecheck.reference.analysis.settings import read_settings
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.engines.duckdb.native_tables import Step
     from mergecheck.harness.engines.duckdb.options import DuckDbOptions
     from mergecheck.model.case import Case
-    from mergecheck.model.types.data_types import DataType, Field
+    from mergecheck.model.types.data_types import DataType
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.queries.query_reader import Rows
     from mergecheck.reference.syntax.statement import Statement
@@ -94,16 +94,16 @@ class Preparation:
             steps += self.source_steps
         steps.append(run(self.create))
         if is_first:
-            steps.append(ask_texts(COLUMNS_BEFORE, _COLUMNS))
+            steps.append(ask(COLUMNS_BEFORE, _COLUMNS))
         steps.append(load(_INCOMING_TARGET, physical_rows(self.case.target), self.case.target.schema))
         if self.misfits is not None:
-            steps.append(ask_texts(MISFITS, self.misfits))
+            steps.append(ask(MISFITS, self.misfits))
         steps += self._around(merge)
         if in_file:
             steps.append({"do": "open", "path": path})
-        steps += [ask(ROWS, self._select()), ask_texts(COLUMNS, _COLUMNS)]
+        steps += [ask_rows(ROWS, self._select(), self.case.target.schema), ask(COLUMNS, _COLUMNS)]
         if self.options.database == "temporary-table":  # it would hide the next case's; a failure here is no setup's
-            steps.append(ask_texts(_DROPPED, 'DROP TABLE IF EXISTS temp."target"'))
+            steps.append(ask(_DROPPED, 'DROP TABLE IF EXISTS temp."target"'))
         return steps
 
     @property
@@ -118,9 +118,12 @@ class Preparation:
 
     def _merge(self, *, returning: bool) -> list[Step]:
         # by their names: a star is written out with the target's alias, and DuckDB refuses the alias "excluded" there
-        listed = ", ".join(identifier(column.name) for column in self.case.target.schema.columns)
-        sql = self.prefix + self.merge + (f" RETURNING merge_action, {listed}" if returning else "")
-        return [ask(MERGE, sql)]
+        schema = self.case.target.schema
+        sql = self.prefix + self.merge
+        if not returning:
+            return [ask(MERGE, sql)]
+        listed = ", ".join(identifier(column.name) for column in schema.columns)
+        return [ask_rows(MERGE, f"{sql} RETURNING merge_action, {listed}", returned(schema))]
 
     def _around(self, merge: list[Step]) -> list[Step]:
         """Load the rows and merge, with the transactions that the case wants."""
@@ -165,6 +168,11 @@ class Preparation:
 
 
 _COLUMNS = 'DESCRIBE "target"'
+
+
+def returned(schema: Schema) -> Schema:
+    """Give the columns of ``RETURNING merge_action, *``."""
+    return Schema((Field("merge_action", STRING), *schema.columns))
 
 
 def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.rows import rows_without
-from mergecheck.model.arrow import table_to_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
     from mergecheck.model.case import Row
     from mergecheck.model.types.data_types import Schema
@@ -56,11 +53,6 @@ class Returned:
         return tuple((*row, change) for change, row in (*given, *(("update_preimage", row) for row in images)))
 
 
-def read_returned(table: pa.Table, schema: Schema) -> Returned:
-    """Read the answer of ``RETURNING merge_action, *``.
-
-    Raises:
-        ValueError: if the columns are not those of the table.
-    """
-    rows = table_to_rows(table.select(range(1, table.num_columns)), schema)
-    return Returned(rows=tuple(zip(table.column(0).to_pylist(), rows, strict=True)))
+def read_returned(rows: Sequence[Row]) -> Returned:
+    """Read the rows of ``RETURNING merge_action, *``."""
+    return Returned(rows=tuple((action, tuple(row)) for action, *row in rows))

@@ -1,26 +1,25 @@
 """The child process of the engine ``duckdb``: runs the steps of one case in the DuckDB of its environment.
 
-It knows nothing of this project: standard library, ``duckdb`` and ``pyarrow`` only. A request is
+It knows nothing of this project: standard library and ``duckdb`` only. A request is
 ``{"steps": [{"do": ..., ...}]}``, one JSON document per line; the answer is ``{"answers": {name: answer},
-"failed": null or {"class": ..., "message": ...}}``. ``{"do": "version"}`` asks for DuckDB's version. Tables travel as
-Arrow streams in base64, so that no value passes through text.
+"failed": null or {"class": ..., "message": ...}}``. ``{"do": "version"}`` asks for DuckDB's version. Each value travels
+in a form that JSON and DuckDB hold exactly, and DuckDB casts it.
 
 ================  =====================================================================================
 ``open``          use the database at ``path``, leaving the one before
-``load``          register the table ``arrow`` under ``name``, unless it is there already
+``load``          register an Arrow table under ``name``, unless it is there already: the rows of the query ``sql``,
+                  whose parameters are ``columns``, each ``[type, values]``
 ``set``           give the setting ``name`` the ``value``, written as SQL, unless it has it
 ``run``           execute ``sql``; a failure ends the request
-``ask``           execute ``sql`` and keep its result, or its error, as the answer ``name``; an open
-                  transaction is rolled back after an error. With ``after``, only if that answer is no error
-``list``          the same for a result of texts, kept as rows: a third of an Arrow table's time
+``ask``           execute ``sql`` and keep its rows, or its error, as the answer ``name``; an open transaction is
+                  rolled back after an error. With ``project``, these expressions of the rows instead, or why they
+                  cannot be read. With ``after``, only if that answer is no error
 ================  =====================================================================================
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import io
 import json
 import os
 import queue
@@ -32,7 +31,6 @@ import warnings
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 
 class Session:
@@ -40,8 +38,9 @@ class Session:
 
     def __init__(self) -> None:
         self.connection: Any = None
+        self.given: Any = None
         self.answers: dict[str, Any] = {}
-        self.loaded: dict[str, str] = {}
+        self.loaded: dict[str, Any] = {}
         self.settings: dict[str, str] = {}
         self.number = 0
         self.broken = False
@@ -52,6 +51,9 @@ class Session:
             # by default .tmp in the working folder, where a stranger may have left links
             spill = os.path.join(tempfile.gettempdir(), f"mergecheck-duckdb-{uuid.uuid4().hex}")  # noqa: PTH118 - a plain text
             self.connection = duckdb.connect(":memory:", config={"temp_directory": spill})
+            # the tables of a case as they are given: a DuckDB of their own, which hands them on as Arrow streams
+            self.given = duckdb.connect(":memory:", config={"temp_directory": spill, "threads": 1})
+            self.given.execute("SET TimeZone = 'UTC'")
         self.connection.execute(f"USE memory; DETACH DATABASE IF EXISTS database_{self.number}")
         self.number += 1
         self.connection.execute(f"ATTACH '{path}' AS database_{self.number}; USE database_{self.number}")
@@ -62,15 +64,15 @@ class Session:
         if kind == "open":
             self.open(step["path"])
         elif kind == "load":
-            self.load(step["name"], step["arrow"])
+            self.load(step["name"], step)
         elif kind == "set":
             self.set(step["name"], step["value"])
         elif kind == "run":
             self.connection.execute(step["sql"])
-        elif kind not in ("ask", "list"):
+        elif kind != "ask":
             raise ValueError(f"unknown step {kind}")
         elif "error" not in self.answers.get(step.get("after", ""), {}):
-            self.answers[step["name"]] = self.asked(step["sql"], as_table=kind == "ask")
+            self.answers[step["name"]] = self.asked(step["sql"], step.get("project", ""))
 
     def set(self, name: str, value: str) -> None:
         """Change a setting; most cases need the same as the one before."""
@@ -78,27 +80,30 @@ class Session:
             self.connection.execute(f"SET {name} = {value}")
             self.settings[name] = value
 
-    def load(self, name: str, arrow: str) -> None:
+    def load(self, name: str, step: dict[str, Any]) -> None:
         """Register a table; the second merge of a case has the tables of the first."""
-        if self.loaded.get(name) != arrow:
-            with pa.ipc.open_stream(base64.b64decode(arrow)) as reader:
-                self.connection.register(name, reader.read_all())
-            self.loaded[name] = arrow
+        if self.loaded.get(name) != step:
+            values = [duckdb.Value(column, duckdb.sqltype(f"{kind}[]")) for kind, column in step["columns"]]
+            self.given.execute(f"CREATE OR REPLACE TABLE {name} AS {step['sql']}", values)
+            self.connection.register(name, ArrowStream(self.given, name))
+            self.loaded[name] = step
 
-    def asked(self, sql: str, *, as_table: bool) -> dict[str, Any]:
-        """Give the result of a statement, as a table or as plain rows, or its error."""
+    def asked(self, sql: str, project: str) -> dict[str, Any]:
+        """Give the rows of a statement, or expressions of them, or the statement's error."""
         try:
-            result = self.connection.execute(sql)
-            if not as_table:
-                return {"rows": result.fetchall()}
-            # newer versions call it by another name
-            fetch = getattr(result, "to_arrow_table", None) or result.fetch_arrow_table
-            return {"arrow": encoded(fetch())}
+            if not project:
+                return {"rows": self.connection.execute(sql).fetchall()}
+            found = self.connection.sql(sql)
         except duckdb.Error as error:
             with contextlib.suppress(duckdb.Error):  # there was no transaction, or the database is gone
                 self.connection.execute("ROLLBACK")
             self.suspect(error)
             return {"error": described(error)}
+        try:
+            return {"rows": plain(found.project(project).fetchall())}
+        except (duckdb.Error, ValueError) as error:  # uninitialised memory may be no text
+            self.suspect(error)
+            return {"unreadable": "{class}: {message}".format(**described(error))}
 
     def suspect(self, error: Exception) -> None:
         """Take another DuckDB for the next request after an internal error."""
@@ -107,20 +112,32 @@ class Session:
 
     def close(self) -> None:
         """Give this DuckDB up; the next ``open`` starts another."""
-        connection, self.connection, self.broken = self.connection, None, False
+        connections = [one for one in (self.connection, self.given) if one is not None]
+        self.connection, self.given, self.broken = None, None, False
         self.loaded.clear()
         self.settings.clear()
-        if connection is not None:
+        for connection in connections:
             with contextlib.suppress(duckdb.Error):  # a database that was invalidated may refuse even this
                 connection.close()
 
 
-def encoded(table: pa.Table) -> str:
-    """Write a table as an Arrow stream."""
-    buffer = io.BytesIO()
-    with pa.ipc.new_stream(buffer, table.schema) as writer:
-        writer.write_table(table)
-    return base64.b64encode(buffer.getvalue()).decode()
+class ArrowStream:
+    """A table of another DuckDB, as an object of the Arrow PyCapsule interface."""
+
+    def __init__(self, connection: Any, name: str) -> None:  # noqa: ANN401 - other versions have other classes
+        self.connection = connection
+        self.name = name
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Read the table."""
+        return self.connection.sql(f"SELECT * FROM {self.name}").__arrow_c_stream__(requested_schema)
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - of many kinds
+    """Give structs and maps as pairs: the keys of JSON's objects are texts."""
+    if isinstance(value, dict):
+        return [[plain(key), plain(item)] for key, item in value.items()]
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def described(error: Exception) -> dict[str, str]:

@@ -6,17 +6,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 
 from mergecheck.harness.engines.spark.session import settings_of
 from mergecheck.harness.engines.spark_values.error_classes import error_class_of, error_message
 from mergecheck.harness.engines.spark_values.failing_rows import evaluate_rows
 from mergecheck.harness.engines.spark_values.relations import ROWS_VIEW, select, show_rows
-from mergecheck.harness.engines.spark_values.results import SPARK_ERRORS, case_schema, case_type, evaluated
-from mergecheck.model.arrow import rows_to_table, table_to_rows
+from mergecheck.harness.engines.spark_values.results import SPARK_ERRORS, case_schema, case_type, evaluated, rows_of
+from mergecheck.model.arrow import rows_to_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import INT, VOID, Field, Schema
+from mergecheck.reference.asked.evaluator import Answers
 from mergecheck.reference.queries.source_query import SourceRelation
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from mergecheck.harness.engines.spark_values.failing_rows import Values
-    from mergecheck.model.case import Row
+    from mergecheck.model.case import Row, Value
     from mergecheck.model.types.data_types import DataType
     from mergecheck.reference.expressions.names import Relation
 
@@ -73,44 +72,38 @@ class SparkCaseEvaluator:
 
     def type_of(self, text: str, relations: Sequence[Relation]) -> DataType:
         """Give the type of an expression over the columns of relations."""
-        show_rows(self._opened(), relations, None)
+        show_rows(self._opened(), relations, ())
         return case_type(self._analysed(select([text], relations)).schema.fields[-1])
 
-    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: pa.Table) -> pa.Table:
+    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: Sequence[Row]) -> list[Answers]:
         """Evaluate expressions on rows."""
-        found = self._values(texts, relations, rows)
-        backwards = pa.array(range(rows.num_rows - 1, -1, -1), type=pa.int64())
+        found = self._evaluated(texts, relations, rows)
         self._show_tables(backwards=True)
-        again = self._values(texts, relations, rows.take(backwards)).take(backwards)
+        turned = self._evaluated(texts, relations, rows[::-1])
+        again = [Answers(answers.values[::-1], answers.errors[::-1]) for answers in turned]
         self._show_tables(backwards=False)
-        if repr(found.to_pylist()) != repr(again.to_pylist()):
+        if repr(found) != repr(again):
             raise UnsupportedByReferenceError("a value that is not the same each time")
         return found
 
-    def _values(self, texts: Sequence[str], relations: Sequence[Relation], rows: pa.Table) -> pa.Table:
-        columns: dict[str, pa.ChunkedArray | pa.Array] = {}
-        for number, (values, errors) in enumerate(self._evaluated(texts, relations, rows)):
-            columns[f"v{number}"], columns[f"e{number}"] = values, errors
-        return pa.table(columns)
-
-    def _evaluated(self, texts: Sequence[str], relations: Sequence[Relation], rows: pa.Table) -> list[Values]:
+    def _evaluated(self, texts: Sequence[str], relations: Sequence[Relation], rows: Sequence[Row]) -> list[Answers]:
         """Evaluate all expressions at once, and each alone if any of them fails on some row."""
 
-        def evaluate(some: Sequence[str], part: pa.Table) -> list[pa.ChunkedArray] | str:
+        def evaluate(some: Sequence[str], part: Sequence[Row]) -> list[tuple[Value, ...]] | str:
             show_rows(self._opened(), relations, part)
             try:
-                return evaluated(self._opened().sql(select(some, relations)), part.num_rows)
+                return evaluated(self._opened().sql(select(some, relations)), len(part))
             except SPARK_ERRORS as error:
                 return error_class_of(error)
 
-        def evaluate_one(text: str, part: pa.Table) -> pa.ChunkedArray | str:
+        def evaluate_one(text: str, part: Sequence[Row]) -> tuple[Value, ...] | str:
             found = evaluate([text], part)
             return found if isinstance(found, str) else found[0]
 
-        if len(texts) > 1 and rows.num_rows:
+        if len(texts) > 1 and rows:
             together = evaluate(texts, rows)
             if not isinstance(together, str):
-                return [(values, pa.nulls(rows.num_rows, pa.string())) for values in together]
+                return [Answers(values, (None,) * len(rows)) for values in together]
         return [evaluate_rows(lambda part, text=text: evaluate_one(text, part), rows) for text in texts]  # type: ignore[misc] # mypy reads no defaults of lambdas
 
     def _analysed(self, text: str) -> DataFrame:
@@ -148,8 +141,6 @@ class SparkCaseEvaluator:
 def _rows(frame: DataFrame, schema: Schema) -> tuple[Row, ...]:
     readable = Schema(tuple(Field(c.name, INT if c.type == VOID else c.type) for c in schema.columns))
     try:
-        return table_to_rows(frame.toArrow(), readable)
+        return rows_of(frame, readable)
     except SPARK_ERRORS:
         raise UnsupportedByReferenceError("a source query that fails on some row") from None
-    except (OverflowError, ValueError):
-        raise UnsupportedByReferenceError("a value that a case cannot hold") from None

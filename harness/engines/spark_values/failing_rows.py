@@ -4,43 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
+from mergecheck.reference.asked.evaluator import Answers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-Values = tuple[pa.ChunkedArray, pa.Array]
+    from mergecheck.model.case import Row, Value
 
 
-def evaluate_rows(evaluate: Callable[[pa.Table], pa.ChunkedArray | str], rows: pa.Table) -> Values:
+def evaluate_rows(evaluate: Callable[[Sequence[Row]], tuple[Value, ...] | str], rows: Sequence[Row]) -> Answers:
     """Evaluate an expression on rows, and on halves of them if it fails on some.
 
     Args:
         evaluate: gives the values, or the error class if the expression fails on some row.
         rows: the rows.
-
-    Returns:
-        The values, NULL where the expression fails, and the error class there, NULL elsewhere.
     """
-    parts = _parts(evaluate, rows)
-    types = [values.type for values, _ in parts if not isinstance(values, str)]
-    data_type = types[0] if types else pa.null()
-    values = [
-        chunk
-        for part, size in parts
-        for chunk in ([pa.nulls(size, data_type)] if isinstance(part, str) else part.chunks)
-    ]
-    errors = [part if isinstance(part, str) else None for part, size in parts for _ in range(size)]
-    return pa.chunked_array(values, type=data_type), pa.array(errors, type=pa.string())
-
-
-def _parts(
-    evaluate: Callable[[pa.Table], pa.ChunkedArray | str], rows: pa.Table
-) -> list[tuple[pa.ChunkedArray | str, int]]:
-    if not rows.num_rows:
-        return []
+    if not rows:
+        return Answers((), ())
     found = evaluate(rows)
-    if rows.num_rows == 1 or not isinstance(found, str):
-        return [(found, rows.num_rows)]
-    half = rows.num_rows // 2
-    return [*_parts(evaluate, rows.slice(0, half)), *_parts(evaluate, rows.slice(half))]
+    if not isinstance(found, str):
+        return Answers(found, (None,) * len(rows))
+    if len(rows) == 1:
+        return Answers((None,), (found,))
+    half = len(rows) // 2
+    first, second = evaluate_rows(evaluate, rows[:half]), evaluate_rows(evaluate, rows[half:])
+    return Answers((*first.values, *second.values), (*first.errors, *second.errors))

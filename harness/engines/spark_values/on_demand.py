@@ -17,12 +17,10 @@ from mergecheck.model.errors import UnsupportedByReferenceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import pyarrow as pa
-
     from mergecheck.harness.engines.spark_values.evaluator import SparkEvaluator
     from mergecheck.model.case import Row
     from mergecheck.model.types.data_types import DataType, Schema
-    from mergecheck.reference.asked.evaluator import CaseEvaluator
+    from mergecheck.reference.asked.evaluator import Answers, CaseEvaluator
     from mergecheck.reference.expressions.names import Relation
     from mergecheck.reference.queries.source_query import SourceRelation
 
@@ -91,7 +89,7 @@ class _CaseOnDemand:
     def type_of(self, text: str, relations: Sequence[Relation]) -> DataType:
         return self._evaluator().type_of(text, relations)
 
-    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: pa.Table) -> pa.Table:
+    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: Sequence[Row]) -> Sequence[Answers]:
         return self._evaluator().values(texts, relations, rows)
 
     def _evaluator(self) -> CaseEvaluator:
@@ -120,7 +118,7 @@ class _NoAnswers:
         del relations
         _refuse(text)
 
-    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: pa.Table) -> NoReturn:
+    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: Sequence[Row]) -> NoReturn:
         del relations, rows
         _refuse(texts[0])
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from mergecheck.model.arrow import arrow_type, rows_to_table, table_to_rows
+from mergecheck.model.arrow import rows_to_table
 from mergecheck.model.schema_json import as_nullable
-from mergecheck.model.types.data_types import ArrayType, Field, MapType, NestedType, Schema, StructType
+from mergecheck.model.types.data_types import BIGINT, ArrayType, Field, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.model.case import Value
-    from mergecheck.model.types.data_types import DataType
+    from mergecheck.model.case import Row, Value
     from mergecheck.reference.expressions.names import Relation
 
 ROWS_VIEW = "mergecheck_rows"
@@ -42,45 +39,23 @@ def select(texts: Sequence[str], relations: Sequence[Relation]) -> str:
     return f"SELECT {listed} FROM {', '.join(sources)}"
 
 
-def show_rows(session: SparkSession, relations: Sequence[Relation], rows: pa.Table | None) -> None:
-    """Make the view of rows; None stands for no rows."""
+def show_rows(session: SparkSession, relations: Sequence[Relation], rows: Sequence[Row]) -> None:
+    """Make the view of rows, each with the cells of all relations."""
     given = [column for relation in relations for column in relation.schema.columns]
     fields = [Field(_column(i), column.type, nullable=column.nullable) for i, column in enumerate(given)]
-    if rows is None:
-        arrays = [pa.nulls(0, arrow_type(field.type)) for field in fields]
-        numbers = pa.nulls(0, pa.int64())
-    else:
-        fields = [_fitting(field, rows.column(i)) for i, field in enumerate(fields)]
-        arrays = [_as_type(rows.column(i), field.type) for i, field in enumerate(fields)]
-        numbers = pa.array(range(rows.num_rows), type=pa.int64())
-    names = [*(field.name for field in fields), ROW_NUMBER]
-    ddl = Schema((*fields,)).ddl()
-    columns = f"{ddl}, {ROW_NUMBER} BIGINT" if ddl else f"{ROW_NUMBER} BIGINT"
-    session.createDataFrame(pa.table([*arrays, numbers], names=names), schema=columns).createOrReplaceTempView(
-        ROWS_VIEW
-    )
+    fields = [_fitting(field, [row[i] for row in rows]) for i, field in enumerate(fields)]
+    schema = Schema((*fields, Field(ROW_NUMBER, BIGINT)))
+    data = rows_to_table([(*row, number) for number, row in enumerate(rows)], schema)
+    session.createDataFrame(data, schema=schema.ddl()).createOrReplaceTempView(ROWS_VIEW)
 
 
-def _as_type(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
-    wanted = arrow_type(data_type)
-    if pa.types.is_null(wanted) or pa.types.is_null(column.type):
-        return pa.chunked_array([pa.nulls(len(column), wanted)])
-    if not isinstance(data_type, NestedType):
-        return column.cast(wanted)
-    schema = Schema((Field("c", data_type),))
-    return rows_to_table(table_to_rows(pa.table([column], names=["c"]), schema), schema).column(0)
-
-
-def _fitting(field: Field, column: pa.ChunkedArray) -> Field:
+def _fitting(field: Field, values: Sequence[Value]) -> Field:
     """Let a column be NULL where its rows are: a new row may break NOT NULL, and its other values are asked for.
 
     The same for a NULL struct with a field that is NOT NULL: PyArrow takes the field for NULL as well.
     """
     (nullable,) = as_nullable(Schema((field,))).columns
-    if field == nullable:
-        return field
-    rows = table_to_rows(pa.table([_as_type(column, nullable.type)], names=["c"]), Schema((nullable,)))
-    return nullable if any(_breaks(value, field) for (value,) in rows) else field
+    return nullable if field != nullable and any(_breaks(value, field) for value in values) else field
 
 
 def _breaks(value: Value, field: Field) -> bool:

@@ -9,16 +9,16 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.types import NullType, StructType
 
-from mergecheck.harness.engines.spark_values.relations import ROW_NUMBER
+from mergecheck.model.arrow import table_to_rows
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.schema_json import schema_from_json
 from mergecheck.model.types.data_types import VOID, Field, Schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructField
 
+    from mergecheck.model.case import Row, Value
     from mergecheck.model.types.data_types import DataType
 
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
@@ -46,13 +46,29 @@ def case_type(field: StructField) -> DataType:
     return column.type
 
 
-def evaluated(frame: DataFrame, num_rows: int) -> list[pa.ChunkedArray]:
-    """Evaluate a SELECT of ``relations.select``, and give its values in the order of the rows.
+def rows_of(frame: DataFrame, schema: Schema) -> tuple[Row, ...]:
+    """Read the rows of a result.
 
     Raises:
-        UnsupportedByReferenceError: if an expression has not one value for each row, as a generator has.
+        UnsupportedByReferenceError: if a case cannot hold a value, such as a date of the year 10000.
     """
-    table = frame.toArrow().sort_by(ROW_NUMBER)
-    if table.column(0).to_pylist() != list(range(num_rows)):
+    try:
+        return table_to_rows(frame.toArrow(), schema)
+    except SPARK_ERRORS:  # some are a ValueError, too
+        raise
+    except (OverflowError, ValueError):
+        raise UnsupportedByReferenceError("a value that a case cannot hold") from None
+
+
+def evaluated(frame: DataFrame, num_rows: int) -> list[tuple[Value, ...]]:
+    """Evaluate a SELECT of ``relations.select``, and give the values of each expression in the order of the rows.
+
+    Raises:
+        UnsupportedByReferenceError: if an expression has not one value for each row, as a generator has, or if a case
+            cannot hold a value.
+    """
+    schema = case_schema(frame.schema)
+    rows = sorted(rows_of(frame, schema), key=lambda row: row[0])
+    if [number for number, *_ in rows] != list(range(num_rows)):
         raise UnsupportedByReferenceError("an expression that changes the number of rows")
-    return list(table.columns[1:])
+    return list(zip(*rows, strict=True))[1:] if rows else [()] * (len(schema.columns) - 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
 from mergecheck.model.case import Case, Source, Target
@@ -14,6 +13,7 @@ from mergecheck.model.outcome import Prediction, Rejection, Unsupported
 from mergecheck.model.types.data_types import BOOLEAN, STRING, VOID
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
+from mergecheck.reference.asked.evaluator import Answers
 from mergecheck.reference.queries.source_query import SourceRelation
 
 if TYPE_CHECKING:
@@ -83,22 +83,22 @@ class FakeEvaluator:
             raise RejectedError("UNRESOLVED_ROUTINE", text)
         return KNOWN[text][0]
 
-    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: pa.Table) -> pa.Table:
-        assert rows.num_columns == 1 + sum(len(relation.schema.columns) for relation in relations)
-        columns = {}
-        for number, text in enumerate(texts):
-            self.rows[text] = self.rows.get(text, 0) + rows.num_rows
-            values, errors = [], []
-            for row in rows.to_pylist():
+    def values(self, texts: Sequence[str], relations: Sequence[Relation], rows: Sequence[Row]) -> list[Answers]:
+        assert all(len(row) == sum(len(relation.schema.columns) for relation in relations) for row in rows)
+        found = []
+        for text in texts:
+            self.rows[text] = self.rows.get(text, 0) + len(rows)
+            values: list[Any] = []
+            errors: list[str | None] = []
+            for row in rows:
                 try:
-                    value, error = KNOWN[text][1](*list(row.values())[:-1]), None
+                    value, error = KNOWN[text][1](*row), None
                 except Failing as failing:
                     value, error = None, str(failing)
                 values.append(value)
                 errors.append(error)
-            columns[f"v{number}"] = pa.array(values)
-            columns[f"e{number}"] = pa.array(errors, type=pa.string())
-        return pa.table(columns)
+            found.append(Answers(tuple(values), tuple(errors)))
+        return found
 
 
 def merge(

@@ -23,7 +23,7 @@ from mergecheck.harness.lab.scale.tables.generate import write_tables
 from mergecheck.harness.lab.scale.tables.shapes import SHAPES
 from mergecheck.harness.lab.scale.tables.spec import make_spec
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.model.arrow import numbered_rows, table_to_rows
+from mergecheck.model.arrow import rows_to_table, table_to_rows
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.layout import physical_files
 from mergecheck.model.outcome import Prediction, Rejection, Unsupported
@@ -31,12 +31,13 @@ from mergecheck.reference import evaluate
 from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from mergecheck.harness.lab.scale.judge import Judgement
     from mergecheck.harness.lab.scale.tables.spec import ScaleSpec
-    from mergecheck.model.case import Case
+    from mergecheck.model.case import Case, Row
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.answer import Reference
 
 NAMES = [shape.name for shape in SHAPES]
@@ -109,6 +110,12 @@ def test_random_merges_over_relations_are_those_over_rows(connection: duckdb.Duc
 def without_rows(case: Case) -> Case:
     source = None if case.source is None else replace(case.source, rows=())
     return replace(case, target=replace(case.target, files=()), source=source)
+
+
+def numbered_rows(rows: Sequence[Row], schema: Schema, *, prefix: str, number: str) -> pa.Table:
+    table = rows_to_table(rows, schema)
+    named = table.rename_columns([f"{prefix}{i}" for i in range(table.num_columns)])
+    return named.append_column(number, pa.array(range(len(rows)), type=pa.int64()))
 
 
 def loaded(case: Case, connection: duckdb.DuckDBPyConnection) -> Relations:
