@@ -117,6 +117,21 @@ def requirements(extra: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def missing_packages(extra: str) -> tuple[str, ...]:
+    """List the distributions of an extra that are not installed."""
+    from packaging.requirements import Requirement  # noqa: PLC0415 - loads slowly, and is needed for this only
+
+    return tuple(sorted(name for name in {Requirement(text).name for text in requirements(extra)} if not _has(name)))
+
+
+def _has(distribution: str) -> bool:
+    try:
+        metadata.distribution(distribution)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
 def _installer() -> list[str]:
     """Give the command that installs into this environment; nothing if there is neither pip nor uv."""
     if importlib.util.find_spec("pip") is not None:

@@ -37,6 +37,14 @@ def engine_name(engine: Engine) -> str:
     return next((entry.name for entry in entry_points(group=GROUP) if entry.value == path), path)
 
 
+def extra_of(entry: EntryPoint) -> str | None:
+    """Return the extra of this package that an engine needs; None for one that needs none, or is of another package."""
+    if entry.module.partition(".")[0] != __name__.partition(".")[0]:
+        return None
+    wanted = "spark" if entry.name == DEFAULT_ENGINE else entry.name
+    return wanted if wanted in extras() else None
+
+
 def engines_with(member: str) -> tuple[str, ...]:
     """Return the names of those whose class has a member that not every engine has."""
     return tuple(sorted(entry.name for entry in entry_points(group=GROUP) if _has(entry, member)))

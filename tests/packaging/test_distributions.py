@@ -132,7 +132,10 @@ def test_it_works_beside_packages_of_the_same_names(python: Path, tmp_path: Path
 
 
 def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """Everything about DuckDB works; what needs more is named, with the command that installs it from this wheel."""
+    """Everything about DuckDB works; what needs more is named, with the command that installs it from this wheel.
+
+    No Arrow either.
+    """
     (tmp_path / "one.json").write_text(json.dumps(CASE), encoding="utf-8")
     command = python.with_name("mergecheck")
     assert "Check an engine" in run(command, "--help", cwd=tmp_path)
@@ -140,6 +143,12 @@ def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path,
     doctor = json.loads(run(command, "doctor", "--json", cwd=tmp_path))
     assert doctor["ok"]
     assert [one["name"] for one in doctor["optional"] if one["ok"] and one["name"] != "java"] == []
+    said = run(command, "engine", "list", cwd=tmp_path)
+    listed = json.loads(run(command, "engine", "list", "--json", cwd=tmp_path))
+    missing = {one["name"]: one["missing_extra"] for one in listed["engines"]}
+    of_extras = {name: name for name in ("comet", "delta-rs", "delta-spark", "iceberg", "sail")}
+    assert missing == {"pyspark": "spark", **of_extras, "duckdb": None, "postgres": None}
+    assert said.count(f" @ {wheels[2].as_uri()}") == len(of_extras) + 1
     for arguments, extra in (
         (("run", "one.json"), "spark"),
         (("run", "one.json", "--engine", "duckdb", "--expressions", "spark"), "spark"),
@@ -151,6 +160,7 @@ def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path,
         said = run(command, *arguments, cwd=tmp_path, fails=True)
         assert f"mergecheck[{extra}] @ {wheels[2].as_uri()}" in said
         assert "Traceback" not in said
+    assert "ModuleNotFoundError" in run(python, "-c", "import pyarrow", cwd=tmp_path, fails=True)
     installed = sum(file.stat().st_size for file in python.parents[1].rglob("*") if file.is_file())
     assert installed < MOST_BYTES
 

@@ -45,8 +45,9 @@ def ask(name: str, sql: str) -> Step:
 
 def ask_rows(name: str, sql: str, schema: Schema) -> Step:
     """Make the step that executes a statement whose rows, or error, are wanted; ``rows_of`` reads the answer."""
-    carriers = [as_carrier(f"#{number}", column.type) for number, column in enumerate(schema.columns, start=1)]
-    return {"do": "ask", "name": name, "sql": sql, "project": ", ".join(carriers)}
+    columns = [f"#{number}" for number in range(1, len(schema.columns) + 1)]
+    carriers = [as_carrier(name, column.type) for name, column in zip(columns, schema.columns, strict=True)]
+    return {"do": "ask", "name": name, "sql": sql, "project": "" if carriers == columns else ", ".join(carriers)}
 
 
 def load(name: str, rows: Sequence[Row], schema: Schema) -> Step:

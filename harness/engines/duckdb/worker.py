@@ -12,8 +12,8 @@ in a form that JSON and DuckDB hold exactly, and DuckDB casts it.
 ``set``           give the setting ``name`` the ``value``, written as SQL, unless it has it
 ``run``           execute ``sql``; a failure ends the request
 ``ask``           execute ``sql`` and keep its rows, or its error, as the answer ``name``; an open transaction is
-                  rolled back after an error. With ``project``, these expressions of the rows instead, or why they
-                  cannot be read. With ``after``, only if that answer is no error
+                  rolled back after an error. With ``project``, these expressions of the rows instead, all columns
+                  if it is empty, or why they cannot be read. With ``after``, only if that answer is no error
 ================  =====================================================================================
 """
 
@@ -72,7 +72,7 @@ class Session:
         elif kind != "ask":
             raise ValueError(f"unknown step {kind}")
         elif "error" not in self.answers.get(step.get("after", ""), {}):
-            self.answers[step["name"]] = self.asked(step["sql"], step.get("project", ""))
+            self.answers[step["name"]] = self.asked(step["sql"], step.get("project"))
 
     def set(self, name: str, value: str) -> None:
         """Change a setting; most cases need the same as the one before."""
@@ -88,10 +88,10 @@ class Session:
             self.connection.register(name, ArrowStream(self.given, name))
             self.loaded[name] = step
 
-    def asked(self, sql: str, project: str) -> dict[str, Any]:
+    def asked(self, sql: str, project: str | None) -> dict[str, Any]:
         """Give the rows of a statement, or expressions of them, or the statement's error."""
         try:
-            if not project:
+            if project is None:
                 return {"rows": self.connection.execute(sql).fetchall()}
             found = self.connection.sql(sql)
         except duckdb.Error as error:
@@ -100,7 +100,7 @@ class Session:
             self.suspect(error)
             return {"error": described(error)}
         try:
-            return {"rows": plain(found.project(project).fetchall())}
+            return {"rows": plain((found.project(project) if project else found).fetchall())}
         except (duckdb.Error, ValueError) as error:  # uninitialised memory may be no text
             self.suspect(error)
             return {"unreadable": "{class}: {message}".format(**described(error))}
