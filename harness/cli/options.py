@@ -43,6 +43,56 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+LEARNED = r'\{\s*"engine"'
+"""How the files begin that ``engine learn`` writes."""
+
+
+def writable(over: str) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
+    """Return a callback that finds out before a run, and not after it, that a file of its results cannot be written.
+
+    The callback raises ``UserInputError``.
+
+    Args:
+        over: how the files begin that may be replaced, as a regular expression.
+    """
+
+    def checked(_context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+        if path is not None:
+            try:
+                require_writable(path, over=over)
+            except OSError as error:
+                option = max(parameter.opts, key=len)
+                raise UserInputError(
+                    f"cannot write {path}: {error}. Choose another file with {option} FILE."
+                ) from error
+        return path
+
+    return checked
+
+
+def file_option(
+    name: str, parameter: str, purpose: str, *, over: str | None = None, multiple: bool = False
+) -> Callable[[Any], Any]:
+    """Return an option that names a file.
+
+    Args:
+        name: of the option, with its dashes.
+        parameter: of the command's function.
+        purpose: the help.
+        over: of a file that the command writes at its end, see ``writable``; None for any other.
+        multiple: whether it may be repeated.
+    """
+    return click.option(
+        name,
+        parameter,
+        type=click.Path(path_type=Path, dir_okay=False),
+        callback=None if over is None else writable(over),
+        multiple=multiple,
+        metavar="FILE",
+        help=purpose,
+    )
+
+
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document on stdout, and nothing else there."
 )
@@ -51,20 +101,14 @@ quiet_option = click.option("--quiet", "-q", is_flag=True, help="Show results an
 
 verbose_option = click.option("--verbose", "-v", is_flag=True, help="Show also what concerns mergecheck's own upkeep.")
 
-events_option = click.option(
-    "--events",
-    "events_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write every event of the run as a line of JSON, as it happens (docs/commands.md).",
+events_option = file_option(
+    "--events", "events_file", "Write every event of the run as a line of JSON, as it happens (docs/commands.md)."
 )
 
-observations_option = click.option(
+observations_option = file_option(
     "--observations",
     "observations_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write every case as a line of JSON for viewers of Hypothesis' observations, such as Tyche.",
+    "Write every case as a line of JSON for viewers of Hypothesis' observations, such as Tyche.",
 )
 
 engine_option = click.option(
@@ -163,40 +207,7 @@ expressions_option = click.option(
 )
 
 
-LEARNED = r'\{\s*"engine"'
-"""How the files begin that ``engine learn`` writes."""
-
-
-def writable(over: str) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
-    """Return a callback that finds out before a run, and not after it, that a file of its results cannot be written.
-
-    The callback raises ``UserInputError``.
-
-    Args:
-        over: how the files begin that may be replaced, as a regular expression.
-    """
-
-    def checked(_context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-        if path is not None:
-            try:
-                require_writable(path, over=over)
-            except OSError as error:
-                option = max(parameter.opts, key=len)
-                raise UserInputError(
-                    f"cannot write {path}: {error}. Choose another file with {option} FILE."
-                ) from error
-        return path
-
-    return checked
-
-
-markdown_option = click.option(
-    "--markdown",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=writable(r"#|\||<!--"),
-    metavar="FILE",
-    help="Also write the result to FILE as Markdown.",
-)
+markdown_option = file_option("--markdown", "markdown", "Also write the result to FILE as Markdown.", over=r"#|\||<!--")
 
 
 def findings_option(purpose: str, *, default: Path = FINDINGS_DIRECTORY) -> Callable[[Any], Any]:
@@ -255,13 +266,11 @@ def deviation_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose which known deviations of engines apply."""
     for option in (
         click.option("--no-deviations", is_flag=True, help="Report known deviations as ordinary mismatches."),
-        click.option(
+        file_option(
             "--deviations",
             "deviation_files",
-            type=click.Path(path_type=Path, dir_okay=False),
+            "Known deviations to add to the packaged ones (docs/deviations.md); may be repeated.",
             multiple=True,
-            metavar="FILE",
-            help="Known deviations to add to the packaged ones (docs/deviations.md); may be repeated.",
         ),
     ):
         command = option(command)

@@ -8,18 +8,18 @@ from __future__ import annotations
 import datetime as dt
 import importlib.metadata
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 from markupsafe import Markup
 
-from mergecheck.harness.cli.options import writable
+from mergecheck.harness.cli.options import file_option
 from mergecheck.harness.processes.output_files import write_text
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mergecheck.harness.cli.html.page import Page, SectionedPage
 
 MAX_TEXT = 1_000
@@ -67,13 +67,11 @@ def write_html(path: Path, page: Page | SectionedPage) -> None:
         raise UserInputError(f"cannot write {path}: {error}. Choose another file with --html FILE.") from error
 
 
-html_option = click.option(
+html_option = file_option(
     "--html",
     "html_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=writable(r"(?i)<!doctype html"),
-    metavar="FILE",
-    help="Also write a report to FILE, one HTML page that opens without a network.",
+    "Also write a report to FILE, one HTML page that opens without a network.",
+    over=r"(?i)<!doctype html",
 )
 
 

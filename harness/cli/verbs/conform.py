@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.table import Table
 
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.cli.options import LEARNED, case_timeout_option, json_option, writable
+from mergecheck.harness.cli.options import LEARNED, case_timeout_option, file_option, json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.cli.verbs.engines.learn import changes_since, learned_about, write_learned
 from mergecheck.harness.deviations.deviation_file import load_deviations
@@ -28,6 +27,7 @@ from mergecheck.harness.verdict import ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mergecheck.harness.lab.conformance import Result
 
@@ -36,27 +36,19 @@ _MOST_LINES = 4
 
 @click.command()
 @click.argument("engine_name", metavar="ENGINE")
-@click.option(
-    "--certificate",
-    "certificate_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the certificate to FILE; an existing file is never overwritten.",
+@file_option(
+    "--certificate", "certificate_file", "Write the certificate to FILE; an existing file is never overwritten."
 )
-@click.option(
+@file_option(
     "--learned",
     "learned_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=writable(LEARNED),
-    metavar="FILE",
-    help="Also find out by tiny cases what ENGINE takes and refuses, and write it to FILE for fuzz --capabilities.",
+    "Also find out by tiny cases what ENGINE takes and refuses, and write it to FILE for fuzz --capabilities.",
+    over=LEARNED,
 )
-@click.option(
+@file_option(
     "--check-learned",
     "known_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also find out whether ENGINE still takes and refuses what FILE has (exit code 1 if not).",
+    "Also find out whether ENGINE still takes and refuses what FILE has (exit code 1 if not).",
 )
 @case_timeout_option
 @json_option

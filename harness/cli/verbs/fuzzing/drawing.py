@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mergecheck.harness.cli.options import file_option
 from mergecheck.harness.cli.output.terminal import notice
 from mergecheck.harness.lab.learning.learned import read_knowledge
 from mergecheck.harness.lab.learning.probes import probes
@@ -104,12 +105,10 @@ def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FEATURE",
             help="Draw cases with this feature (mergecheck.strategies.Feature) more often; may be repeated.",
         ),
-        click.option(
+        file_option(
             "--capabilities",
             "capabilities_file",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help="Draw nothing that the engine refuses by FILE, which mergecheck engine conform has written.",
+            "Draw nothing that the engine refuses by FILE, which mergecheck engine conform has written.",
         ),
         click.option(
             "--features-off",

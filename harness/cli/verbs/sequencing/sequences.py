@@ -14,6 +14,7 @@ import click
 from mergecheck.harness.cli.options import (
     case_timeout_option,
     engine_option,
+    file_option,
     findings_option,
     json_option,
     trust_option,
@@ -83,12 +84,10 @@ DEFAULT_STEPS = 5
     metavar="N",
     help="Begin with the seed's sequence number N; its name ends with the number.",
 )
-@click.option(
+@file_option(
     "--totals",
     "totals_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Add the counts to FILE. A run with the writers, seed and steps of one that it has goes on where that ended.",
+    "Add the counts to FILE. A run with the writers, seed and steps of one that it has goes on where that ended.",
 )
 @case_timeout_option
 @trust_option
