@@ -54,9 +54,16 @@ def engine_of(config: pytest.Config) -> Engine:
         engine = config.stash[ENGINE] = start_engine(
             values["engine"], TimeLimit(seconds=values["case-timeout"], told=stderr)
         )
-        if isinstance(engine, SparkSessionEngine) and os.isatty(stderr):
-            os.write(stderr, f"\nmergecheck: {engine.name} starts Spark (about 10 s) ...\n".encode())
+        if isinstance(engine, SparkSessionEngine):
+            _tell(config, f"{engine.name} starts Spark (about 10 s) ...")
     return engine
+
+
+def _tell(config: pytest.Config, text: str) -> None:
+    """Tell a person at a terminal what the session waits for."""
+    stderr = config.stash[STDERR]
+    if os.isatty(stderr):
+        os.write(stderr, f"\nmergecheck: {text}\n".encode())
 
 
 def checker_of(config: pytest.Config) -> Checker:
@@ -83,12 +90,15 @@ def make_checker(config: pytest.Config, engine: Engine, name: str) -> Checker:
     from mergecheck.harness.processes.time_limit import TimeLimit  # noqa: PLC0415 - the same
     from mergecheck.harness.search.session import reference_for, rerun_on  # noqa: PLC0415 - the same
     from mergecheck.harness.verdict import Check, Expressions, Oracle  # noqa: PLC0415 - the same
+    from mergecheck.model.formatting import counted  # noqa: PLC0415 - the same
 
     values = config.stash[SETTINGS].values
     if values["no-deviations"] and values["deviations"]:
         raise UserInputError("give either --mergecheck-deviations or --mergecheck-no-deviations")
     files = tuple(map(Path, values["deviations"]))
     deviations = Deviations() if values["no-deviations"] else load_deviations(files)
+    if entries := deviations.of(engine):
+        _tell(config, f"{engine.name} runs {counted(len(entries), 'case')} of known deviations first ...")
     confirm(deviations, engine, config.stash[NOTICES].append)
     expressions = Expressions(values["expressions"])
     checks = frozenset(map(Check, values["check"])) or None

@@ -169,7 +169,7 @@ def test_the_template_of_an_engine_passes_its_own_tests(python: Path, tmp_path: 
     """As it was written, with nothing but the wheel installed."""
     run(python.with_name("mergecheck"), "engine", "new", "my-merge", cwd=tmp_path)
     said = run(python, "-m", "pytest", cwd=tmp_path / "my-merge")
-    assert re.search(r"^=+ 1 passed in", said, re.MULTILINE)
+    assert re.search(r"^=+ 2 passed in", said, re.MULTILINE)
 
 
 def test_the_command_of_the_message_installs_what_is_missing(python: Path, tmp_path: Path) -> None:
