@@ -49,6 +49,7 @@ FEATURES_OFF = frozenset(
         "not-null-fields",
         "schema-evolution",
         "schemas-without-columns-or-types",
+        "source-third-tables",
         "strict-store-assignment",
         "text-partitions",
     }

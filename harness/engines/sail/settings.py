@@ -33,6 +33,7 @@ FEATURES_OFF = frozenset(
         "duplicate-source-names",
         "legacy-store-assignment",
         "schemas-without-columns-or-types",
+        "source-third-tables",
         "strict-store-assignment",
         "time-zone",
     }

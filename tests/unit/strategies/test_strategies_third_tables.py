@@ -6,6 +6,8 @@ from collections import Counter
 from itertools import islice
 
 from mergecheck.harness.configuration.trust.case import require_harmless
+from mergecheck.harness.engines.iceberg.settings import FEATURES_OFF as ICEBERG_OFF
+from mergecheck.harness.engines.sail.settings import FEATURES_OFF as SAIL_OFF
 from mergecheck.model.case_file import case_from_json, case_to_json
 from mergecheck.model.outcome import Prediction, Rejection, Unsupported
 from mergecheck.reference import MergeReference
@@ -77,3 +79,8 @@ def test_a_case_with_a_third_table_shrinks_to_one_without() -> None:
     index = next(i for i, each in enumerate(drawn(94, 40, favoured)) if each.case.tables)
     found = shrink(94, index, lambda each: "WHEN" in each.case.sql, profile=favoured)
     assert not found.case.tables
+
+
+def test_engines_without_further_tables_are_given_none() -> None:
+    """They would refuse every such case."""
+    assert {Feature.THIRD_TABLES.value} <= SAIL_OFF & ICEBERG_OFF
