@@ -62,7 +62,7 @@ def test_run_on_several_engines(mergecheck: Mergecheck, folder: Path, case_file:
     engines = ("--engine", ECHO, "--engine", FAULTY)
     assert mergecheck("run", case_file, *engines, "--html", "report.html").code == 1
     page = page_of(folder)
-    assert "Parties: who says the same" in {caption.text for caption in page.all("caption")}
+    assert "Majority vote: parties by answer" in {caption.text for caption in page.all("caption")}
     assert "Case upsert. echo: agree; loses-null-keys: mismatch." in headline(page)
 
 

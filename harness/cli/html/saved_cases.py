@@ -246,7 +246,7 @@ def _time(reports: Sequence[CaseReport]) -> Part:
 
 def _parties(votes: Sequence[Vote]) -> Table:
     return Table(
-        caption="Parties: who says the same",
+        caption="Majority vote: parties by answer",
         columns=(Column(name="Check"), Column(name="Parties")),
         rows=tuple(
             (
