@@ -12,9 +12,9 @@ from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, UNPREDICTED, check_relations
-from mergecheck.harness.oracles.relations.shape import is_repeatable
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
+from mergecheck.harness.properties.repeatable_values import is_repeatable
 from mergecheck.harness.verdict import LEFT_OUT, Check, Oracle, Rerun, Verdict
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.reference import MergeReference

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from mergecheck.harness.axis import Axis, wrong_axis
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
 
 if TYPE_CHECKING:
@@ -37,9 +38,8 @@ class Capabilities:
             ``Unsupported`` to every one of them; saved cases may still use them.
         table_features: whether random cases may have tables with the features of ``strategies.TABLE_FEATURES``, such as
             a clustered table: the engine reads and writes them by Delta's protocol.
-        own_settings: settings of this project's merge that the engine knows; variants try those.
-        conf_domain: settings of the engine's own that random cases for it may carry in ``conf``, with the values of
-            each, simplest first; they change how a merge runs, never what it must answer.
+        axes: the engine's switches, which change how a merge runs and never what it must answer; ``variants`` tries
+            them, and random cases carry their settings.
         deviations_of: ``NAME VERSION`` of the release whose known deviations this engine has, such as
             ``delta-spark 4.4.0`` of a wrapper around it. An engine has no known deviations by inheritance.
         several_matches: how the engine by design treats a target row that several source rows match, if not
@@ -56,11 +56,14 @@ class Capabilities:
     commit_info: frozenset[str] | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     features_off: frozenset[str] = frozenset()
-    conf_domain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    own_settings: frozenset[str] = frozenset()
+    axes: tuple[Axis, ...] = ()
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     deviations_of: str = ""
     table_features: bool = False
+
+
+def _maps_texts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(type(k) is str and type(v) is str for k, v in value.items())
 
 
 _TRUTHS = ("rows", "schema", "metrics", "cdf", "error_class", "exact_metric_names", "table_features")
@@ -71,16 +74,18 @@ def wrong_capability(declared: Capabilities) -> str | None:
     for name in _TRUTHS:
         if type(getattr(declared, name)) is not bool:
             return f"{name} must be True or False"
-    for name in ("metric_names", "commit_info", "features_off", "own_settings"):
+    for name in ("metric_names", "commit_info", "features_off"):
         value = getattr(declared, name)
         may_be_none = name in ("metric_names", "commit_info")
         is_set = type(value) is frozenset and all(type(each) is str for each in value)
         if not is_set and not (value is None and may_be_none):
             return f"{name} must be a frozenset of texts"
-    for name, kind in (("reasons", str), ("conf_domain", tuple)):
-        value = getattr(declared, name)
-        if not isinstance(value, Mapping) or not all(type(k) is str and type(v) is kind for k, v in value.items()):
-            return f"{name} must be a mapping of texts to {'texts' if kind is str else 'tuples of texts'}"
+    if not _maps_texts(declared.reasons):
+        return "reasons must be a mapping of texts to texts"
+    if type(declared.axes) is not tuple or not all(type(axis) is Axis for axis in declared.axes):
+        return "axes must be a tuple of mergecheck.Axis"
+    if wrong := next((wrong for axis in declared.axes if (wrong := wrong_axis(axis)) is not None), None):
+        return wrong
     if type(declared.deviations_of) is not str:
         return "deviations_of must be a text"
     return None if type(declared.several_matches) is SeveralMatches else "several_matches must be a SeveralMatches"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -90,6 +91,7 @@ class MergeResult:
         metrics: the 22 operation metrics of R-510, also if no commit was made; ``internal_metrics``: the ones of R-503.
         row: affected, updated, deleted and inserted rows (R-110); None if the command returns no row (R-715).
         touched_files: locations of the files that were rewritten.
+        ways: how often each executor and each optimisation was used, by name, and files that it left out.
     """
 
     version: int | None
@@ -99,6 +101,7 @@ class MergeResult:
     row: tuple[int, int, int, int] | None = None
     touched_files: tuple[str, ...] = ()
     materialize_reason: MaterializeReason | None = None
+    ways: Mapping[str, int] = field(default_factory=dict)
 
 
 def run_merge(
@@ -244,6 +247,7 @@ class _Command:
             )
             in_one_task = self.conf.one_task and shuffles_to_one_task(self.spark)
             source = prepare_source(self.source, merge, reason, attempt=attempt, in_one_task=in_one_task)
+        ways: Counter[str] = Counter({"materialized": 1} if reason.materializes else {})
         return MergeRun(
             spark=self.spark,
             conf=self.conf,
@@ -251,9 +255,10 @@ class _Command:
             snapshot=snapshot,
             candidates=candidate_files(snapshot, merge),
             source=source,
-            joins=joins(self.spark, self.conf, merge, source),
+            joins=joins(self.spark, self.conf, merge, source, ways),
             writer=writer,
             stopwatch=stopwatch,
+            ways=ways,
         )
 
     def _commit(self, run: MergeRun, result: PathResult, read: ReadSet) -> MergeResult:
@@ -283,6 +288,7 @@ class _Command:
             row=metrics.row,
             touched_files=tuple(file.location for file in read.removed),
             materialize_reason=run.source.reason,
+            ways=dict(run.ways),
         )
 
     def _transaction(self) -> Transaction | None:

@@ -23,6 +23,8 @@ from mergecheck.merge.executors.optimizations.source_keys import files_with_sour
 from mergecheck.merge.metrics import TimedPart
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from pyspark.sql import SparkSession
 
     from mergecheck.merge.conf import MergeConf
@@ -33,16 +35,18 @@ if TYPE_CHECKING:
     from mergecheck.merge.metrics import PathResult
 
 
-def joins(spark: SparkSession, conf: MergeConf, merge: ResolvedMerge, source: PreparedSource) -> Joins:
-    """Choose how the executors join both tables."""
+def joins(
+    spark: SparkSession, conf: MergeConf, merge: ResolvedMerge, source: PreparedSource, ways: Counter[str]
+) -> Joins:
+    """Choose how the executors join both tables; ``ways`` counts the optimisations that change a join."""
     plain = Joins(condition=merge.condition)
     if conf.broadcast_source:
-        broadcast = BroadcastJoins(conf=conf, merge=merge, source=source)
+        broadcast = BroadcastJoins(conf=conf, merge=merge, source=source, ways=ways)
         plain = replace(plain, arrangements=(broadcast.arrange,))
     if not conf.one_task:
         return plain
     one_task = OneTaskJoins(
-        source=source, shuffles_to_one_task=shuffles_to_one_task(spark), split_bytes=split_bytes(spark)
+        source=source, shuffles_to_one_task=shuffles_to_one_task(spark), split_bytes=split_bytes(spark), ways=ways
     )
     return replace(plain, arrangements=(*plain.arrangements, one_task.arrange), one_task_writes=one_task.writes)
 
@@ -50,17 +54,22 @@ def joins(spark: SparkSession, conf: MergeConf, merge: ResolvedMerge, source: Pr
 def execute(run: MergeRun) -> PathResult:
     """Choose the execution path and run it (R-402)."""
     if uses_insert_only_path(run.merge, run.conf):
+        run.ways["insert_only"] += 1
         return _insert_without_first_scan(run)
     done = merge_in_single_scan(run) if run.conf.single_scan and not run.marks_rows else None
     if done is not None:
+        run.ways["single_scan"] += 1
         return done
     touched = _first_scan(run)
     if not touched.files:
         return write_only_inserts(run, filter_matched_rows=False, first_scan=touched)
     if run.marks_rows:
+        run.ways["deletion_vectors"] += 1
         return mark_changed_rows(run, touched)
     if run.conf.low_shuffle and uses_low_shuffle(run, touched):
+        run.ways["low_shuffle"] += 1
         return rewrite_with_low_shuffle(run, touched)
+    run.ways["classic"] += 1
     return write_all_changes(run, touched)
 
 

@@ -23,6 +23,7 @@ class Facts:
             ``source alone``, ``target alone`` (rows that match nothing).
         nulls: where NULL occurs: ``ON`` for some pair of rows, the ``condition`` of a clause for some row of its kind.
         equality_on: whether ON equates values of the two tables, so that they can be joined by keys.
+        evolves_types: whether a column of the target gets another type, such as a struct that gets fields.
         rules: numbers of the rules of the specification that the case reached, such as ``R-213``.
     """
 
@@ -34,4 +35,5 @@ class Facts:
     matches: frozenset[str] = frozenset()
     nulls: frozenset[str] = frozenset()
     equality_on: bool = False
+    evolves_types: bool = False
     rules: frozenset[str] = frozenset()

@@ -70,6 +70,8 @@ class Outcome:
         result_row: the row that the command returned, by its columns' names in order (R-110); None if the engine
             returns none.
         feed: the form of ``cdf``.
+        paths: the ways inside the engine that the merge has taken, by names of the engine's own, with a number each,
+            such as ``{"low_shuffle": 1, "files_pruned": 3}``. They are counted, and never compared.
     """
 
     schema: Schema
@@ -80,6 +82,7 @@ class Outcome:
     path: MergePath | None = None
     result_row: Mapping[str, int] | None = None
     feed: Feed = Feed.IMAGES
+    paths: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

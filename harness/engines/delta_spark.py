@@ -26,6 +26,7 @@ from mergecheck.harness.engines.spark.java_home import diagnose_java
 from mergecheck.harness.engines.spark.packages import has_delta, request_delta
 from mergecheck.harness.engines.spark.session import another_session, settings_of
 from mergecheck.harness.engines.spark.transactions import observed_transaction
+from mergecheck.harness.engines.spark_axes import SPARK_AXES
 from mergecheck.harness.engines.spark_case import (
     AS_STORED,
     COMPILED_PROFILES,
@@ -39,6 +40,7 @@ from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_values.error_classes import class_of, error_class_of, error_message
 from mergecheck.harness.engines.spark_versions.delta import delta_release_engine, diagnose_delta_release
 from mergecheck.harness.engines.statement_forms import in_sql_order
+from mergecheck.harness.oracles.transformations.delta import DELTA_AXES
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.arrow import table_to_rows
 from mergecheck.model.outcome import MergePath, Outcome, Rejection
@@ -80,6 +82,7 @@ class DeltaSparkEngine(SparkEngine):
         exact_metric_names=True,
         table_features=True,
         commit_info=COMMIT_INFO - {"dataChange"},
+        axes=(*DELTA_AXES, *SPARK_AXES),
         reasons={"path": _NO_PATH, "log": "commitInfo of Delta Lake 4.4 has no dataChange"},
     )
     profiles = COMPILED_PROFILES

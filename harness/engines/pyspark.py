@@ -11,17 +11,19 @@ from pyspark.errors import PySparkException
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError, Written
 from mergecheck.harness.engines.executed_plans import recording
+from mergecheck.harness.engines.merge_axes import MERGE_AXES
 from mergecheck.harness.engines.read_rows import rows_in
 from mergecheck.harness.engines.scheduled_logs import ScheduledLogs
 from mergecheck.harness.engines.spark.connect import make_active
 from mergecheck.harness.engines.spark.java_home import diagnose_java
+from mergecheck.harness.engines.spark_axes import SPARK_AXES
 from mergecheck.harness.engines.spark_case import RESULT_COLUMNS, SOURCE_VIEW, is_read_by_merge, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_values.error_classes import class_of
 from mergecheck.harness.engines.spark_versions.own_merge import diagnose_merge_release, merge_release_engine
+from mergecheck.harness.oracles.transformations.delta import DELTA_AXES
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.merge import DeltaTable, merge_sql
-from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
 from mergecheck.merge.errors import (
     InternalMergeError,
     MergeError,
@@ -31,7 +33,7 @@ from mergecheck.merge.errors import (
     UnsupportedTableError,
 )
 from mergecheck.merge.table.commit.table_logs import DELTA_LOGS
-from mergecheck.model.outcome import MergePath, Rejection, Unsupported
+from mergecheck.model.outcome import MergePath, Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,9 +57,7 @@ class PySparkEngine(SparkEngine):
     capabilities = Capabilities(
         exact_metric_names=True,
         table_features=True,
-        # no drawn table is large by itself; the switches of what large tables bring are axes of the variants
-        conf_domain={LARGE_TABLE_BYTES: ("0",)},
-        own_settings=frozenset(name for name in SETTING_NAMES if name.startswith(OWN_PREFIX)),
+        axes=(*DELTA_AXES, *MERGE_AXES, *SPARK_AXES),
     )
 
     def __init__(self, spark: SparkSession | None = None, *, owns_session: bool = False) -> None:
@@ -162,7 +162,7 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
         unchanged = is_unchanged(staged.case.target, staged.path, before=staged.before)
         return replace(_failed(result), unchanged=unchanged)
     taken = None if result.path is None else MergePath(result.path.value)
-    return observe(
+    seen = observe(
         staged.path,
         metrics=result.metrics,
         taken=taken,
@@ -170,6 +170,7 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
         result_row=_result_row(result),
         before=staged.before,
     )
+    return replace(seen, paths=result.ways) if isinstance(seen, Outcome) else seen
 
 
 def _failed(error: Exception) -> Rejection:

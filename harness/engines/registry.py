@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.configuration.extras import extras, missing_extra
@@ -51,10 +53,11 @@ def engines_with(member: str) -> tuple[str, ...]:
 
 
 def load_engine(name: str) -> Engine:
-    """Start an engine by its registered name or as ``package.module:Class``; ``@VERSION`` after it picks a release.
+    """Start an engine by its registered name, or as ``package.module:Class`` or ``file.py:Class``.
 
     Args:
-        name: ``duckdb``, ``delta-rs@0.25.5``, ``my_package.engine:MyEngine``. Who starts it calls ``close``.
+        name: such as ``duckdb``; ``@VERSION`` after it picks a release, as in ``delta-rs@0.25.5``. Who starts it calls
+            ``close``.
 
     Raises:
         UserInputError: if the name is no engine's, or the class is none.
@@ -163,8 +166,16 @@ def _from_entry_point(name: str) -> Callable[[], object]:
 
 def _from_path(name: str) -> Callable[[], object]:
     search_engine_folder()
+    module, _, attribute = name.partition(":")
+    if module.endswith(".py"):
+        file = Path(module)
+        if not file.is_file():
+            raise UserInputError(f"engine {name!r}: there is no file {module}")
+        if (folder := str(file.resolve().parent)) not in sys.path:
+            sys.path.insert(0, folder)
+        module = file.stem
     importlib.invalidate_caches()
-    return _load(EntryPoint(name=name, value=name, group=GROUP), name)
+    return _load(EntryPoint(name=name, value=f"{module}:{attribute}", group=GROUP), name)
 
 
 def _load(entry: EntryPoint, name: str) -> Callable[[], object]:

@@ -84,6 +84,7 @@ def _plain_outcome(answer: Outcome) -> Outcome:
         path=answer.path,
         result_row=None if answer.result_row is None else _counts("result_row", answer.result_row),
         feed=answer.feed,
+        paths=_counts("paths", answer.paths),
     )
     if not isinstance(answer, TableOutcome):
         return plain

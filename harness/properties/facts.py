@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def facts_of(case: Case, reference: Reference) -> Facts:
     """Compute the facts of a case that the reference has evaluated."""
-    facts = _facts(reference)
+    facts = _facts(case, reference)
     return replace(facts, rules=reached_rules(case, reference, facts))
 
 
-def _facts(reference: Reference) -> Facts:
+def _facts(case: Case, reference: Reference) -> Facts:
     """Compute all facts but the rules; a rejected case has none, unless its matches are ambiguous (R-320)."""
     answer, trace = reference.answer, reference.trace
     if trace.merge is None or trace.matches is None:
@@ -50,6 +50,10 @@ def _facts(reference: Reference) -> Facts:
         matches=sorts_of_matches(trace),
         nulls=_nulls(trace.matches, trace.effects),
         equality_on=trace.merge.on_is_equality,
+        evolves_types=any(
+            before.type != after.type
+            for before, after in zip(case.target.schema.columns, answer.schema.columns, strict=False)
+        ),
     )
 
 

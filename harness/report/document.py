@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.answer import Reference
 
 _NAMES = {Check.CDF: "changes"}
-_OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST})
+_OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST, "base"})  # the base of a variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +91,8 @@ class CaseDocument:
         commands: how to reproduce a mismatch; empty if there is none, or no file to name.
         discovery: how a search found the case; None for a case that was given.
         where: the case file, or the id of a finding; empty if there is none.
+        under: lines below the headline, such as the axes of a variant.
+        explained: the case that the reference was asked, if that is another one.
     """
 
     case: Case
@@ -102,6 +104,8 @@ class CaseDocument:
     commands: tuple[Command, ...] = ()
     discovery: Discovery | None = None
     where: str = ""
+    under: tuple[str, ...] = ()
+    explained: Case | None = None
 
     @property
     def checked(self) -> CaseReport:
@@ -161,7 +165,7 @@ class CaseDocument:
 
     def why(self, width: int) -> tuple[str, ...]:
         """Explain row by row how the reference derives its answer, in lines of at most ``width`` columns."""
-        return tuple(why_lines(self.case, self.reference, width=width))
+        return tuple(why_lines(self.explained or self.case, self.reference, width=width))
 
 
 def case_document(

@@ -28,7 +28,7 @@ _EXPLANATION_WIDTH = WIDTH - _LABEL_WIDTH - 2
 
 def mismatch_report(document: CaseDocument) -> str:
     """Write the failure report of one case."""
-    lines = [headline(document), ""]
+    lines = [headline(document), *_indented(list(document.under)), ""]
     lines += _indented(_capped(table_lines(document.case), _TABLE_LINES, "rows or files"))
     lines += _indented(_capped(settings_lines(document.case), _SETTING_LINES, "settings"))
     lines += ["", *_indented(_capped(statement_lines(document.case.sql), _STATEMENT_LINES, "lines"))]

@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.oracles.relations.shape import has_random_values
 from mergecheck.harness.properties.merge_text import merge_text, words_of
+from mergecheck.harness.properties.repeatable_values import has_random_values
 from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.model.storage import SourceLayout, TargetLayout
 from mergecheck.model.types.data_types import BIGINT, Field, Schema
 from mergecheck.reference.syntax.statement import Action
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from random import Random
 
     from mergecheck.model.case import Case, Row, Source, Value
@@ -55,9 +56,25 @@ def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MO
     source = case.source
     if source is None or case.target.layout != TargetLayout() or source.layout != SourceLayout():
         return None
+    singles = similar_cases(case, random, size=size, max_source_rows=max_source_rows)
+    together = joined(singles) if singles else None
+    return None if together is None else Batch(case=together, singles=singles)
+
+
+def joined(singles: Sequence[Case]) -> Case | None:
+    """Put cases of one statement into one merge; a single one stays as it is.
+
+    Args:
+        singles: as ``similar_cases`` gives them, or some of these.
+
+    Returns:
+        None if the statement has no place for the column that keeps the pairs apart.
+    """
+    case, source = singles[0], singles[0].source
+    if len(singles) == 1:
+        return case
     sql = _with_pairs(case.sql)
-    singles = () if sql is None else similar_cases(case, random, size=size, max_source_rows=max_source_rows)
-    if sql is None or not singles:
+    if sql is None or source is None:
         return None
     column = Field(PAIR, BIGINT)
     num_files = max(len(single.target.files) for single in singles)
@@ -75,7 +92,7 @@ def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MO
         for number, single in enumerate(singles)
         for row in (single.source.rows if single.source is not None else ())
     )
-    together = replace(
+    return replace(
         case,
         target=replace(
             case.target,
@@ -85,7 +102,27 @@ def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MO
         source=replace(source, schema=Schema((*source.schema.columns, column)), rows=rows),
         sql=sql,
     )
-    return Batch(case=together, singles=singles)
+
+
+def smallest_part(singles: Sequence[Case], shows: Callable[[Case], bool]) -> Case | None:
+    """Halve a batch as long as a half shows something.
+
+    Args:
+        singles: the cases of the batch.
+        shows: returns whether a case shows it.
+
+    Returns:
+        One of the cases alone, or a smaller batch if no case alone shows it; None if no part does.
+    """
+    found: Case | None = None
+    while len(singles) > 1:
+        middle = len(singles) // 2
+        halves = ((half, joined(half)) for half in (singles[:middle], singles[middle:]))
+        part = next(((half, case) for half, case in halves if case is not None and shows(case)), None)
+        if part is None:
+            break
+        singles, found = part
+    return found
 
 
 def similar_cases(case: Case, random: Random, *, size: int, max_source_rows: int = MOST_ROWS) -> tuple[Case, ...]:

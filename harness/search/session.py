@@ -32,7 +32,7 @@ from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from hypothesis.strategies import SearchStrategy
@@ -279,6 +279,7 @@ def cases_for(
     features_off: frozenset[str] = frozenset(),
     focus: frozenset[str] = frozenset(),
     boundary: int | None = None,
+    draws_settings: bool = True,
 ) -> SearchStrategy[Case]:
     """Return the random cases for an engine: without the features it lacks, with settings of its own.
 
@@ -288,6 +289,7 @@ def cases_for(
         features_off: more features to leave out, by their names.
         focus: features to use more often than usual, by their names.
         boundary: the number of rows that most tables have, or one more or less; None for small ones.
+        draws_settings: whether cases carry settings of the engine's axes.
 
     Raises:
         UserInputError: the engine's capabilities, ``features_off`` or ``focus`` name an unknown feature; or a feature
@@ -319,7 +321,13 @@ def cases_for(
     profile = profile.favouring(*(known[name] for name in sorted(focus)))
     if boundary is not None:
         profile = profile.around(boundary)
-    return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)
+    cases = strategies.cases(profile=profile)
+    return strategies.with_settings(cases, drawn_settings(engine)) if draws_settings else cases
+
+
+def drawn_settings(engine: Engine | type[Engine]) -> Mapping[str, tuple[str, ...]]:
+    """Return the settings of an engine's axes that random cases may carry, with the values of each."""
+    return {name: values for axis in engine.capabilities.axes for name, values in axis.domain.items()}
 
 
 def stream_for(engine: Engine, seed: int) -> Iterator[Case]:

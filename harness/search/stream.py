@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck import strategies
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
-from mergecheck.harness.properties.case_space import cells_of
+from mergecheck.harness.properties.case_space import CaseSpace, cells_of
 from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.search.batching import MOST_ROWS, batch_of
 from mergecheck.model.case_id import ID_LENGTH, content_digest, with_content_id
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from mergecheck.harness.properties.case_space import CaseSpace
     from mergecheck.model.case import Case
+    from mergecheck.model.facts import Facts
     from mergecheck.reference.answer import Reference
 
 STEERED_WIDTH = 4
@@ -97,6 +97,17 @@ class Draws:
         named = replace(drawn, case=replace(drawn.case, id=digest[:ID_LENGTH]), is_repeated=digest in self._digests)
         self._digests.add(digest)
         return replace(named, phase_seconds=timer.seconds)
+
+    def draw_wanted(self, wants: Callable[[Case, Facts], bool], *, most: int) -> Drawn:
+        """Draw cases until one is wanted; the last one if none of so many is."""
+        for number in range(most):
+            drawn = self.draw(CaseSpace())
+            timer = PhaseTimer(dict(drawn.phase_seconds))
+            reference = drawn.reference or self._answer(drawn.case, timer)
+            drawn = replace(drawn, reference=reference, num_passed_over=number, phase_seconds=timer.seconds)
+            if reference is not None and wants(drawn.case, facts_of(drawn.case, reference)):
+                break
+        return drawn
 
     def batched(self, drawn: Drawn) -> Drawn:
         """Put a case in a batch of its statement; it stays alone if it cannot be in one, or if all must be rejected."""

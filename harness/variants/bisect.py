@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.variants.axes.axis import Axis
-from mergecheck.harness.variants.axes.plugin_value import plugin_value
-from mergecheck.harness.variants.axes.variant import Variant
+from mergecheck.harness.variants.variant import PLUGIN, Variant, plugin_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from mergecheck.harness.axis import Transformation
     from mergecheck.harness.engines.spark_versions.plugins import Plugin
-    from mergecheck.harness.variants.axes.axis import AxisValue
 
 
 def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
@@ -29,17 +27,17 @@ def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
     """
     asked: dict[str, bool] = {}
 
-    def does(axis_values: Sequence[AxisValue]) -> bool:
-        candidate = Variant(tuple(axis_values))
+    def does(values: Sequence[Transformation]) -> bool:
+        candidate = variant.of(values)
         if candidate.name not in asked:
-            asked[candidate.name] = bool(axis_values) and flips(candidate)
+            asked[candidate.name] = bool(values) and flips(candidate)
         return asked[candidate.name]
 
-    left = list(variant.axis_values)
+    left = list(variant.values)
     num_parts = 2
     while len(left) > 1:
         parts = _parts(left, min(num_parts, len(left)))
-        rests = [[axis_value for axis_value in left if axis_value not in part] for part in parts]
+        rests = [[value for value in left if value not in part] for part in parts]
         smaller = next((part for part in parts if does(part)), None)
         if smaller is not None:
             left, num_parts = smaller, 2
@@ -51,7 +49,7 @@ def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
         if num_parts >= len(left):
             break
         num_parts = min(len(left), num_parts * 2)
-    return Variant(tuple(left))
+    return variant.of(left)
 
 
 def mending_switches(variant: Variant, plugin: Plugin, flips: Callable[[Variant], bool]) -> tuple[str, ...]:
@@ -65,15 +63,15 @@ def mending_switches(variant: Variant, plugin: Plugin, flips: Callable[[Variant]
     Returns:
         The settings that switch off such a part, as ``name=value``.
     """
-    others = tuple(value for value in variant.axis_values if value.axis is not Axis.PLUGIN)
+    others = tuple(value for value in variant.values if value.axis is not PLUGIN)
     return tuple(
         f"{name}={value}"
         for name, value in plugin.switches.items()
-        if not flips(Variant((*others, plugin_value(plugin, {name: value}))))
+        if not flips(variant.of((*others, plugin_value(plugin, {name: value}))))
     )
 
 
-def _parts(axis_values: list[AxisValue], number: int) -> list[list[AxisValue]]:
+def _parts(values: list[Transformation], number: int) -> list[list[Transformation]]:
     """Cut a list into so many runs of nearly equal length."""
-    bounds = [len(axis_values) * i // number for i in range(number + 1)]
-    return [axis_values[low:high] for low, high in itertools.pairwise(bounds)]
+    bounds = [len(values) * i // number for i in range(number + 1)]
+    return [values[low:high] for low, high in itertools.pairwise(bounds)]

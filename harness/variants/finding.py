@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.findings.fingerprint import Fingerprint
-    from mergecheck.harness.variants.axes.variant import Variant
+    from mergecheck.harness.variants.variant import Variant
     from mergecheck.harness.verdict import CaseReport
 
 
@@ -20,6 +20,8 @@ class VariantFinding:
 
     Attributes:
         report: of the smallest case known, whose settings name the variant; of the case alone where the base differs.
+        explained: the same report, about the case that the reference was asked.
+        hypotheses: faults of the engine that would give its answer.
         variant: of the axes that flip the outcome; None where the base itself differs from the reference.
         found_with: the variant that showed it first.
         mended_by: settings that switch off a part of the variant's plugin, each of which alone brings the outcome back.
@@ -28,8 +30,10 @@ class VariantFinding:
 
     fingerprint: Fingerprint
     report: CaseReport
+    explained: CaseReport
     variant: Variant | None
     found_with: Variant | None
+    hypotheses: tuple[str, ...] = ()
     mended_by: tuple[str, ...] = ()
     plugin_options: tuple[str, ...] = ()
     path: Path | None = None

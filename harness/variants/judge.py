@@ -1,4 +1,4 @@
-"""Compares a variant's answer with the base's and the reference's, apart from the variant's exemptions."""
+"""Compares a variant's answer with the base's and the reference's, apart from what the variant may change."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.answers.rejections import compare_rejection, no_error, same_error_class, spurious_error
 from mergecheck.harness.compare.log_invariants.identity_invariants import settle_ids
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
-from mergecheck.harness.engine import InterruptibleEngine
-from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
-from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
-from mergecheck.harness.variants.axes.variant import base_of
+from mergecheck.harness.engine import ConfigurableEngine, InterruptibleEngine
+from mergecheck.harness.variants.plans import PlanFingerprint, fingerprint_of
+from mergecheck.harness.variants.variant import EngineAxes, axes_of
 from mergecheck.harness.verdict import CaseReport, Check, Compared, Rerun, Verdict
 from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 from mergecheck.reference import MergeReference
@@ -22,16 +21,18 @@ from mergecheck.reference import MergeReference
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mergecheck.harness.axis import MayChange
     from mergecheck.harness.deviations.registry import Deviations
-    from mergecheck.harness.engine import Capabilities, ConfigurableEngine
-    from mergecheck.harness.variants.axes.axis import Exemption
-    from mergecheck.harness.variants.axes.variant import Variant
+    from mergecheck.harness.engine import Capabilities, Engine
+    from mergecheck.harness.variants.variant import Variant
     from mergecheck.harness.verdict import Mismatch
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
     from mergecheck.reference.answer import Reference
 
 BASE = "base"
+DECLARED = "declared by the engine"
+"""In place of a rule: the engine's axis declares the change."""
 # Sizes of files and times are functions of the machine and the order of rows (R-542).
 _NOT_COMPARED = frozenset(
     {
@@ -81,18 +82,21 @@ class VariantChecker:
         engine: the system under test.
         deviations: its known deviations.
         reference: evaluates a case; None for the reference itself.
+        axes: of the engine; by default those that it declares.
         rerun: the options that give such a checker.
     """
 
     def __init__(
         self,
-        engine: ConfigurableEngine,
+        engine: Engine,
         *,
         deviations: Deviations = NONE_KNOWN,
         reference: Callable[[Case], Reference] | None = None,
+        axes: EngineAxes | None = None,
         rerun: Rerun | None = None,
     ) -> None:
         self.engine = engine
+        self.axes = axes or axes_of(engine)
         self._engine = _RecordingEngine(engine)
         evaluate = reference or MergeReference().evaluate
         self._checker = Checker(engine=self._engine, deviations=deviations, reference=evaluate, rerun=rerun or Rerun())
@@ -107,6 +111,10 @@ class VariantChecker:
         """The fingerprint of the plans of the last merge."""
         return self._engine.plan
 
+    def hypotheses(self, report: CaseReport) -> tuple[str, ...]:
+        """Return the hypotheses that the engine's result implies, if it differs from the reference."""
+        return self._checker.hypotheses(report)
+
     def check_base(self, case: Case, reference: Reference | None = None) -> CaseReport:
         """Check a case with the base's values against the reference.
 
@@ -115,14 +123,13 @@ class VariantChecker:
             reference: the reference's answer, if it is known already.
         """
         prepared = self._checker.prepare(case, reference)
-        return self._checker.check(replace(prepared, case=base_of(case)))
+        return self._checker.check(replace(prepared, case=self.axes.base_of(case)))
 
     def check(self, case: Case, variant: Variant, base: CaseReport) -> VariantReport:
         """Run a variant and compare.
 
-        Everything must be as in the base but for the variant's exemptions. The exempt observables, and all the rest
-        once
-        more, must agree with the reference's answer for the variant's own tables and flags.
+        Everything must be as in the base but for what the variant may change. That, and all the rest once more, must
+        agree with the reference's answer for the variant's own tables and flags.
 
         Args:
             case: the case as it was drawn.
@@ -142,7 +149,7 @@ class VariantChecker:
     def _compared(self, variant: Variant, base: CaseReport, report: CaseReport) -> VariantReport:
         found, compared = _from_base(base, report, self.capabilities)
         report = replace(report, compared=(*report.compared, *compared))
-        exempt = {mismatch: _rules(variant.exemptions, mismatch, base, report) for mismatch in found}
+        exempt = {mismatch: _rules(variant.may_change, mismatch, base, report) for mismatch in found}
         rules = tuple(dict.fromkeys(rule for rules in exempt.values() for rule in rules))
         own = [mismatch for mismatch, allowed in exempt.items() if not allowed]
         if report.deviations or (base.deviations and report.verdict is not Verdict.MISMATCH and own):
@@ -161,26 +168,23 @@ def is_comparable(base: CaseReport) -> bool:
 
 
 class _RecordingEngine:
-    """A configurable engine that keeps the plans of its last merge.
+    """An engine that keeps the plans of its last merge, if it records them."""
 
-    The base's values of the engine's own settings are set for every case; the case's own settings win.
-    """
-
-    def __init__(self, engine: ConfigurableEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.name = engine.name
         self.version = engine.version
         self.capabilities: Capabilities = engine.capabilities
         self.plan = PlanFingerprint()
         self._engine = engine
-        own = engine.capabilities.own_settings
-        self._own_base = {name: value for name, value in OWN_BASE_SETTINGS.items() if name in own}
         if isinstance(engine, InterruptibleEngine):
             self.interrupt = engine.interrupt
 
     def run(self, case: Case) -> EngineResult:
         """Run one case, and take the fingerprint of its plans."""
         self.plan = PlanFingerprint()
-        recorded = self._engine.run_recorded(replace(case, conf={**self._own_base, **case.conf}))
+        if not isinstance(self._engine, ConfigurableEngine):
+            return self._engine.run(case)
+        recorded = self._engine.run_recorded(case)
         self.plan = fingerprint_of(recorded.plans)
         return recorded.result
 
@@ -251,16 +255,16 @@ def _both_are_right(left: Rejection, right: Rejection, reference: Reference) -> 
 
 
 def _rules(
-    exemptions: tuple[Exemption, ...], mismatch: Mismatch, base: CaseReport, report: CaseReport
+    may_change: tuple[MayChange, ...], mismatch: Mismatch, base: CaseReport, report: CaseReport
 ) -> tuple[str, ...]:
     """Name the rules by which a difference from the base is allowed; none if it is not."""
     errors = {given.error_class for given in (base.result, report.result) if isinstance(given, Rejection)}
     one_failed = isinstance(base.result, Rejection) != isinstance(report.result, Rejection)
     return tuple(
         rule
-        for exemption in exemptions
-        if mismatch.kind in exemption.metrics
-        or mismatch.check.value in exemption.observables
-        or (one_failed and bool(errors) and errors <= exemption.errors)
-        for rule in exemption.rules
+        for allowed in may_change
+        if mismatch.kind in allowed.names
+        or mismatch.check.value in allowed.names
+        or (one_failed and bool(errors) and errors <= allowed.names)
+        for rule in (allowed.rules or (DECLARED,))
     )

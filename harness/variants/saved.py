@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.processes.interrupts import interrupts_kept
-from mergecheck.harness.variants.axes.axis import Axis
-from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named, without_variant
 from mergecheck.harness.variants.judge import VariantChecker, is_comparable
+from mergecheck.harness.variants.variant import PLUGIN, VARIANT_SETTING, axes_of, without_variant
 from mergecheck.harness.verdict import CaseReport, Oracle, Verdict
 
 if TYPE_CHECKING:
@@ -25,8 +23,8 @@ def check_saved(case: Case, checker: Checker) -> CaseReport:
     Of a case that names a variant, the base is checked against the reference, and if that agrees, the variant.
 
     Returns:
-        The report of the base if that does not agree, else the variant's; ``unsupported`` if the engine takes no
-        configuration, or if the case is outside the variant's domain, as a changed case may be.
+        The report of the base if that does not agree, else the variant's; ``unsupported`` if the engine has no such
+        axis, or if the case is outside the variant's domain, as a changed case may be.
 
     Raises:
         UserInputError: there is no such variant.
@@ -38,13 +36,16 @@ def check_saved(case: Case, checker: Checker) -> CaseReport:
 
 
 def _check_variant(case: Case, checker: Checker) -> CaseReport:
-    variant, plain, engine = variant_named(case.conf[VARIANT_SETTING]), without_variant(case), checker.engine
-    if not isinstance(engine, ConfigurableEngine):
-        reason = f"variant {variant.name}: {engine.name} takes no settings"
+    name, plain, engine = case.conf[VARIANT_SETTING], without_variant(case), checker.engine
+    if name.rpartition(",")[2].startswith(f"{PLUGIN}="):
+        reason = f"variant {name}: mergecheck variants starts the engine under the plugin"
         return _unsupported(case, engine, checker.reference(plain), reason)
-    if any(value.axis is Axis.PLUGIN for value in variant.axis_values):
-        reason = f"variant {variant.name}: mergecheck variants starts the engine under the plugin"
-        return _unsupported(case, engine, checker.reference(plain), reason)
+    axes = axes_of(engine)
+    if lacking := axes.lacking(name):
+        return _unsupported(
+            case, engine, checker.reference(plain), f"variant {name}: {engine.name} has no axis {lacking}"
+        )
+    variant = axes.named(name)
     variants = VariantChecker(engine, deviations=checker.deviations, reference=checker.reference, rerun=checker.rerun)
     base = checker.narrowed(variants.check_base(plain))
     if not is_comparable(base):

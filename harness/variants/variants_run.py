@@ -1,9 +1,9 @@
-"""A run: cases under variants, every difference confirmed, bisected, shrunk and kept."""
+"""A run: cases under variants, every difference confirmed, bisected, shrunk, explained and kept."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engines.registry import engine_name
@@ -12,16 +12,16 @@ from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import set_aside_report
+from mergecheck.harness.search.batching import smallest_part
 from mergecheck.harness.search.stream import Drawn
-from mergecheck.harness.variants.axes import selection
-from mergecheck.harness.variants.axes.axis import Axis
-from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, Variant, variant_named, without_variant
+from mergecheck.harness.variants import selection
 from mergecheck.harness.variants.bisect import bisect, mending_switches
 from mergecheck.harness.variants.counts import Counts
 from mergecheck.harness.variants.finding import VariantFinding
 from mergecheck.harness.variants.judge import Ending, is_comparable
+from mergecheck.harness.variants.variant import PLUGIN, VARIANT_SETTING, Variant, without_variant
 from mergecheck.harness.variants.variants_text import finding_report
-from mergecheck.harness.verdict import UserInputError, Verdict
+from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_id import with_content_id
 
 if TYPE_CHECKING:
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from mergecheck.harness.variants.judge import VariantChecker, VariantReport
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
-    from mergecheck.reference.answer import Reference
+    from mergecheck.model.facts import Facts
 
 LIMITS = ShrinkLimits(max_seconds=30.0, max_runs=60)
+LEAST_SECONDS = 5.0
+"""For shrinking a finding at the end of a run's time: most of what can go from a case goes at once."""
 
 
 class VariantRun:
@@ -46,6 +48,7 @@ class VariantRun:
         findings: where differences are kept; None keeps none.
         only: the variants to try if a case is in their domain; without any, a selection for each case.
         plugin: the plugin that the engine can be run under, if it was given one.
+        unset: settings that are taken out of every case.
         limits: limits of shrinking one finding.
         listener: receives each finding.
         progress: receives the counts after each base case and each run of a variant.
@@ -58,21 +61,25 @@ class VariantRun:
         findings: FindingsDirectory | None = None,
         only: tuple[Variant, ...] = (),
         plugin: Plugin | None = None,
+        unset: frozenset[str] = frozenset(),
         limits: ShrinkLimits = LIMITS,
         listener: Callable[[VariantFinding], None] = lambda _: None,
         progress: Callable[[Counts], None] = lambda _: None,
     ) -> None:
-        self.counts = Counts(only=only)
+        self.counts = Counts(checker.axes)
         self.found: list[VariantFinding] = []
         self._checker = checker
         self._findings = findings
-        self._only = only
+        self.only = only
         self._plugin = plugin
+        self._unset = unset
         self._limits = limits
         self._listener = listener
         self._progress = progress
-        self._known: set[tuple[str, Fingerprint]] = set()
+        self._known: dict[_Cause, int] = {}
         self._max_findings: int | None = None
+        self._started = time.monotonic()
+        self._max_seconds: float | None = None
 
     def run(
         self, cases: Iterable[Drawn | Case], *, max_seconds: float | None = None, max_findings: int | None = None
@@ -81,116 +88,136 @@ class VariantRun:
 
         Args:
             cases: draws of a stream, or cases that were given; these run under every variant.
-            max_seconds: from now; the case under way is finished.
+            max_seconds: from now; the merge under way is finished.
             max_findings: stop at this number of findings, also in the middle of a case.
         """
-        started = time.monotonic()
-        self._max_findings = max_findings
+        self._started, self._max_seconds, self._max_findings = time.monotonic(), max_seconds, max_findings
         try:
             for case in cases:
                 if isinstance(case, Drawn):
-                    self.counts.num_batched += len(case.singles)
-                    self._check(case.case, index=case.index, singles=case.singles, reference=case.reference)
+                    self._check(self._without_unset(case.case), drawn=case)
                 else:
-                    self._check(case)
-                self.counts.seconds = time.monotonic() - started
-                if max_seconds is not None and self.counts.seconds >= max_seconds:
-                    break
-                if self._is_enough():
+                    self._check(self._without_unset(case))
+                if self._is_over():
                     break
         finally:
-            self.counts.seconds = time.monotonic() - started
+            self.counts.seconds = time.monotonic() - self._started
 
-    def _check(
-        self,
-        case: Case,
-        *,
-        index: int | None = None,
-        singles: tuple[Case, ...] = (),
-        reference: Reference | None = None,
-    ) -> None:
+    def wants(self, case: Case, facts: Facts) -> bool:
+        """Return whether some variant that was asked for applies to a case; every case if none was."""
+        plain = self._without_unset(case)
+        return not self.only or any(variant.holds(plain, facts) for variant in self.only)
+
+    def _check(self, case: Case, *, drawn: Drawn | None = None) -> None:
         """Check the base against the reference, then variants against the base.
 
-        A difference in a batch is looked for in its pairs of tables; the first that shows it alone is the finding.
+        A difference in a batch is looked for in smaller parts of it.
         """
-        base = self._checker.check_base(case, reference)
+        singles = () if drawn is None else tuple(map(self._without_unset, drawn.singles))
+        base = self._checker.check_base(case, None if drawn is None or self._unset else drawn.reference)
+        self.counts.num_batched += len(singles)
         self.counts.add_base(base, self._checker.plan)
         self._progress(self.counts)
         if base.verdict is Verdict.MISMATCH and not base.deviations:
             self._keep_base(case, base, singles)
         if not is_comparable(base):
             return
-        variants, outside = self._variants(index, case, base)
-        self.counts.add_outside(outside)
+        variants, outside = self._variants(None if drawn is None else drawn.index, case, base)
+        self.counts.add_outside(outside, without_variant(case))
+        done: dict[str, CaseReport] = {"base": base}
         for variant in variants:
-            report = self._checker.check(case, variant, base)
-            if report.ending is Ending.DIFFERENT:
-                report = self._confirmed(case, report, singles)
-            self.counts.add(report)
-            self._progress(self.counts)
-            if self._is_enough():
-                return
+            before = self._checker.axes.before(variant)
+            for one in (variant,) if before.name in done else (before, variant):
+                if self._is_over():
+                    return
+                if one.holds(without_variant(case), base.facts):
+                    done[one.name] = self._compare(one, case, base, singles, done.get(before.name))
+        self.counts.seconds = time.monotonic() - self._started
 
-    def _is_enough(self) -> bool:
-        return self._max_findings is not None and len(self.found) >= self._max_findings
+    def _compare(
+        self, variant: Variant, case: Case, base: CaseReport, singles: tuple[Case, ...], before: CaseReport | None
+    ) -> CaseReport:
+        report = self._checker.check(case, variant, base)
+        if report.ending is Ending.DIFFERENT:
+            self._confirm(case, report, singles)
+        self.counts.add(report, before=before, num_pairs=len(singles) or 1)
+        self._progress(self.counts)
+        return report.report
+
+    def _without_unset(self, case: Case) -> Case:
+        if self._unset.isdisjoint(case.conf):
+            return case
+        return replace(case, conf={name: text for name, text in case.conf.items() if name not in self._unset})
+
+    def _is_over(self) -> bool:
+        is_late = self._max_seconds is not None and time.monotonic() - self._started >= self._max_seconds
+        return is_late or (self._max_findings is not None and len(self.found) >= self._max_findings)
+
+    def _limits_now(self) -> ShrinkLimits:
+        """Return the limits of shrinking, no longer than the run has time."""
+        if self._max_seconds is None:
+            return self._limits
+        left = max(0.0, self._started + self._max_seconds - time.monotonic())
+        return replace(self._limits, max_seconds=min(self._limits.max_seconds, max(left, LEAST_SECONDS)))
 
     def _variants(
         self, index: int | None, case: Case, base: CaseReport
     ) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
-        facts = base.facts
-        only = self._only if VARIANT_SETTING not in case.conf else (self._named(case.conf[VARIANT_SETTING]),)
+        facts, axes = base.facts, self._checker.axes
+        only = (axes.named(case.conf[VARIANT_SETTING]),) if VARIANT_SETTING in case.conf else self.only
         plain = without_variant(case)
         if only:
             inside = tuple(variant for variant in only if variant.holds(plain, facts))
             return inside, tuple(variant for variant in only if variant not in inside)
-        own = self._checker.capabilities.own_settings
-        if index is None:
-            return selection.every(plain, facts, own=own)
-        return selection.selected(index, plain, facts, own=own)
+        return selection.every(plain, facts, axes) if index is None else selection.selected(index, plain, facts, axes)
 
-    def _named(self, name: str) -> Variant:
-        """Return the variant of a saved case; one with a plugin of the run's own has no other name.
-
-        Raises:
-            UserInputError: if it needs a plugin that the run does not have, or there is none of this name.
-        """
-        found = next((variant for variant in self._only if variant.name == name), None) or variant_named(name)
-        if self._plugin is None and any(value.axis is Axis.PLUGIN for value in found.axis_values):
-            raise UserInputError(f"the case runs under a plugin ({name}): start the engine with it, by --variant")
-        return found
-
-    def _confirmed(self, case: Case, first: VariantReport, singles: Iterable[Case]) -> VariantReport:
+    def _confirm(self, case: Case, first: VariantReport, singles: tuple[Case, ...]) -> None:
         """Run a difference again; one that does not come back is no finding, but is counted."""
         wanted = fingerprint(first.report)
-        again = self._checked(first.variant)(without_variant(case))
-        if wanted is None or fingerprint(again) != wanted:
+        if wanted is None:
+            return
+        for cause in self._known:
+            if cause.explains(first.variant, wanted):
+                self._known[cause] += 1
+                return
+        plain = without_variant(case)
+        again = self._checked(first.variant)(plain)
+        if fingerprint(again) != wanted:
             self._set_aside(case, first.report, first.variant)
-            return first
-        case = next((one for one in singles if fingerprint(self._checked(first.variant)(one)) == wanted), case)
-        minimal = bisect(first.variant, lambda variant: fingerprint(self._checked(variant)(case)) == wanted)
-        if (minimal.name, wanted) in self._known:
-            return first
-        self._known.add((minimal.name, wanted))
-        found = self._checked(minimal)(without_variant(case))
+            return
+
+        def shows(one: Case, variant: Variant = first.variant) -> bool:
+            return fingerprint(self._checked(variant)(one)) == wanted
+
+        plain = smallest_part(singles, shows) or plain
+        minimal = bisect(first.variant, lambda variant: shows(plain, variant))
+        cause = _Cause(frozenset(value.axis for value in minimal.values), wanted)
+        if cause in self._known:
+            self._known[cause] += 1
+            return
+        self._known[cause] = 1
+        found = self._checked(minimal)(plain)
         if fingerprint(found) is None:  # bisect has just seen it: the engine's answers vary
             found, minimal = again, first.variant
-        attempts = Attempts(found, check=self._checked(minimal), limits=self._limits)
+        attempts = Attempts(found, check=self._checked(minimal), limits=self._limits_now())
         best = shrink(attempts)
         named = replace(best.case, conf={**best.case.conf, VARIANT_SETTING: minimal.name})
+        explained = replace(best, case=minimal.judged(best.case))
         self._keep(
             VariantFinding(
                 fingerprint=wanted,
                 report=replace(best, case=with_content_id(named)),
+                explained=explained,
+                hypotheses=self._checker.hypotheses(explained),
                 variant=minimal,
                 found_with=first.variant,
                 mended_by=self._mended_by(minimal, best.case, wanted),
                 plugin_options=() if (plugin := self._plugin_of(minimal)) is None else plugin.options,
             )
         )
-        return first
 
     def _plugin_of(self, variant: Variant) -> Plugin | None:
-        return self._plugin if any(value.axis is Axis.PLUGIN for value in variant.axis_values) else None
+        return self._plugin if any(value.axis == PLUGIN for value in variant.values) else None
 
     def _mended_by(self, variant: Variant, case: Case, wanted: Fingerprint) -> tuple[str, ...]:
         if (plugin := self._plugin_of(variant)) is None:
@@ -211,17 +238,33 @@ class VariantRun:
 
         return check
 
-    def _keep_base(self, case: Case, base: CaseReport, singles: Iterable[Case]) -> None:
+    def _keep_base(self, case: Case, base: CaseReport, singles: tuple[Case, ...]) -> None:
         wanted = fingerprint(base)
-        if wanted is None or fingerprint(self._checker.check_base(case)) != wanted:
+        if wanted is None:
+            return
+        cause = _Cause(frozenset(), wanted)
+        if cause in self._known:
+            self._known[cause] += 1
+            return
+        if fingerprint(self._checker.check_base(case)) != wanted:
             self._set_aside(case, base, None)
             return
-        if ("", wanted) in self._known:
-            return
-        self._known.add(("", wanted))
-        found = next((one for one in map(self._checker.check_base, singles) if fingerprint(one) == wanted), base)
+        self._known[cause] = 1
+        part = smallest_part(singles, lambda one: fingerprint(self._checker.check_base(one)) == wanted)
+        found = base if part is None else self._checker.check_base(part)
         report = replace(found, case=with_content_id(found.case))
-        self._keep(VariantFinding(fingerprint=wanted, report=report, variant=None, found_with=None))
+        explained = replace(report, case=without_variant(case if part is None else part))
+        hypotheses = self._checker.hypotheses(explained)
+        self._keep(
+            VariantFinding(
+                fingerprint=wanted,
+                report=report,
+                explained=explained,
+                hypotheses=hypotheses,
+                variant=None,
+                found_with=None,
+            )
+        )
 
     def _set_aside(self, case: Case, report: CaseReport, variant: Variant | None) -> None:
         """Count a difference that did not come back, and keep its case for an investigation."""
@@ -242,3 +285,15 @@ class VariantRun:
             finding = replace(finding, path=self._findings.save(finding.report.case, text, origin))
         self.found.append(finding)
         self._listener(finding)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """What makes two differences one finding: the axes that flip the outcome, and the fingerprint of the difference."""
+
+    axes: frozenset[str]
+    fingerprint: Fingerprint
+
+    def explains(self, variant: Variant, wanted: Fingerprint) -> bool:
+        """Return whether a variant with such a difference sets the same axes, and others besides."""
+        return bool(self.axes) and self.fingerprint == wanted and self.axes <= {value.axis for value in variant.values}

@@ -2,69 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.report.document import case_document
+from mergecheck.harness.report.document import Command, case_document
 from mergecheck.harness.report.json import mismatches_json
-from mergecheck.harness.report.mismatch import difference_lines
-from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
+from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.specification.citations import titled
-from mergecheck.harness.variants.axes.axis import Axis
-from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES
-from mergecheck.harness.variants.judge import Ending
+from mergecheck.harness.variants.judge import DECLARED, Ending
 from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mergecheck.harness.variants.axes.axis import AxisValue
+    from mergecheck.harness.axis import MayChange, Transformation
     from mergecheck.harness.variants.counts import Counts
     from mergecheck.harness.variants.finding import VariantFinding
-
-_MAX_LINES = 10
+    from mergecheck.harness.variants.variant import EngineAxes
 
 
 def finding_report(finding: VariantFinding, *, path: Path) -> str:
-    """Write the report of a difference: the axes that flip the outcome, the case, what differs, how to see it again."""
-    report = finding.report
-    lines = [f"MISMATCH  {finding.fingerprint}   case {printable(report.case.id)}", ""]
+    """Write the report of a difference: the axes that flip the outcome, then all that the report of a mismatch has."""
+    lines = [str(finding.fingerprint)]
     if finding.variant is None:
-        lines.append("  the base itself differs from the reference; no variant was held against it")
+        lines.append("the base itself differs from the reference; no variant was compared with it")
     else:
-        lines += [f"  {line}" for line in finding.variant.lines()]
+        lines += finding.variant.lines()
         if finding.found_with is not None and finding.found_with.name != finding.variant.name:
-            lines.append(f"  found with {finding.found_with.name}")
-        lines += [f"  gone with {setting}" for setting in finding.mended_by]
-    lines += ["", *_shown(table_lines(report.case)), *_shown(settings_lines(report.case))]
-    lines += [
-        "",
-        *_shown(statement_lines(report.case.sql)),
-        "",
-        *_shown(difference_lines(case_document(report).differences, max_lines=_MAX_LINES)),
-    ]
-    return "\n".join([*lines, "", f"  Reproduce:   {finding.command(path)}"])
-
-
-def _shown(lines: list[str]) -> list[str]:
-    more = [f"... {counted(len(lines) - _MAX_LINES, 'more line')} in the case file"] if len(lines) > _MAX_LINES else []
-    return [f"  {line}" for line in [*lines[:_MAX_LINES], *more]]
+            lines.append(f"found with {finding.found_with.name}")
+        lines += [f"gone with {setting}" for setting in finding.mended_by]
+    document = case_document(finding.report, hypotheses=finding.hypotheses, where=path)
+    again = Command(name="Reproduce", text=finding.command(path))
+    commands = (again, *document.commands[1:])
+    return mismatch_report(replace(document, under=tuple(lines), explained=finding.explained.case, commands=commands))
 
 
 def rows_of(counts: Counts) -> list[tuple[str, ...]]:
     """Return a row for each place that was tried or passed over."""
     return [
-        (str(axis_value), *(str(number) for number in _numbers(counts, axis_value)))
-        for axis_value in counts.tried()
-        if str(axis_value) in counts.axis_values
+        (str(value), *(str(number) for number in _numbers(counts, value)))
+        for value in counts.axes.values
+        if str(value) in counts.values
     ]
 
 
-COLUMNS = ("variant", "cases", "equal", "exempt", "known", "different", "unsupported", "plan seen")
+COLUMNS = ("variant", "cases", "equal", "exempt", "known", "different", "unsupported", "plan seen", "path switched")
 
 
-def _numbers(counts: Counts, axis_value: AxisValue) -> tuple[object, ...]:
-    found = counts.of(axis_value)
+def _numbers(counts: Counts, value: Transformation) -> tuple[object, ...]:
+    found = counts.of(value)
     endings = found.endings
     return (
         found.num_judged,
@@ -73,89 +60,139 @@ def _numbers(counts: Counts, axis_value: AxisValue) -> tuple[object, ...]:
         endings[Ending.KNOWN],
         endings[Ending.DIFFERENT],
         found.num_outside + endings[Ending.UNSUPPORTED],
-        found.num_seen if axis_value.plan else "-",
+        found.num_seen if value.plan else "-",
+        found.num_switched if value.paths else "-",
     )
 
 
-def summary_lines(counts: Counts, *, required: Sequence[str]) -> list[str]:
-    """Summarise a run: the denominators, the exceptions used, the plans, and the operators that were never executed."""
+def summary_lines(counts: Counts, *, required: Sequence[str] = (), required_paths: Sequence[str] = ()) -> list[str]:
+    """Summarise a run: the denominators, the exceptions used, plans and paths, and those that never ran."""
     endings = ", ".join(f"{ending.value.replace('_', ' ')} {counts.endings[ending]}" for ending in Ending)
     bases = ", ".join(f"{verdict.value.replace('_', ' ')} {number}" for verdict, number in counts.bases.most_common())
     seen = ", ".join(f"{name} {number}" for name, number in counts.operators.most_common() if "Join" in name)
-    batched = [f"{counts.num_batched} pairs of tables in batches, each batch one case"] if counts.num_batched else []
-    lines = [
-        f"{counts.num_cases} cases ({bases}) under {counts.num_variants} variants in {counts.seconds:.0f} s: {endings}",
-        *batched,
-        f"{len(counts.pairs)} pairs of places on two axes, {len(counts.plans)} different plans",
-        f"runs by join: {seen or 'none'}",
-    ]
+    ran = f"{counted(counts.num_cases, 'case')} ({bases}) under {counted(counts.num_variants, 'variant')}"
+    lines = [f"{ran} in {counts.seconds:.0f} s: {endings}"]
+    if counts.num_batched:
+        lines.append(
+            f"{counts.num_batched} pairs of tables in batches, each batch one case; {counts.num_compared} comparisons "
+            "of a pair with its base"
+        )
+    lines.append(f"{len(counts.pairs)} pairs of values on two axes, {len(counts.plans)} different plans")
+    if counts.operators:
+        lines.append(f"runs by join: {seen or 'none'}")
     if counts.rules:
         lines.append("exceptions used:")
-        lines += [f"  {n:>4}  {titled([rule])}" for rule, n in counts.rules.most_common()]
+        lines += [f"  {n:>4}  {by_rule(rule)}" for rule, n in counts.rules.most_common()]
     lines += [f"  {number:>4}  {reason}" for reason, number in counts.reasons.most_common()]
+    lines += path_lines(counts)
     if counts.num_flaky:
         lines.append(f"{counts.num_flaky} differences did not come back at a second execution")
+    lines += excluded_lines(counts)
+    lines += unswitched_lines(counts)
     lines += [
         f"inconclusive: {unseen} ran {counts.of(unseen).num_judged} times, no plan showed {' or '.join(unseen.plan)}"
         for unseen in counts.unseen()
     ]
     lines += [f"inconclusive: no plan of the run showed {name} (--require-plan)" for name in counts.missing(required)]
+    lines += [
+        f"inconclusive: no merge of the run took the path {name} (--require-path)"
+        for name in counts.missing_paths(required_paths)
+    ]
     return lines
 
 
-def list_lines() -> list[str]:
-    """List the axes with all their places."""
-    lines: list[str] = []
-    for axis in Axis:
-        lines.append(f"{axis.value}  (base: {BASE_NAMES[axis]})")
-        if axis is Axis.PLUGIN:
-            lines.append("  --variant comet, or any other by --spark-conf and --proof (docs/variants.md)")
-        for axis_value in AXIS_VALUES:
-            if axis_value.axis is not axis:
-                continue
-            lines.append(f"  {axis_value}  {axis_value.sentence}")
-            details = [f"for: {axis_value.domain}"]
-            for exemption in axis_value.exemptions:
-                parts = sorted(exemption.metrics | exemption.observables | exemption.errors)
-                details.append(f"may change ({titled(exemption.rules)}): {', '.join(parts)}")
-            if axis_value.needs:
-                details.append("brings: " + ", ".join(f"{needed.value}={place}" for needed, place in axis_value.needs))
-            if axis_value.plan:
-                details.append(f"plan: {' or '.join(axis_value.plan)}")
-            lines += [f"      {detail}" for detail in details]
-    return lines
+def path_lines(counts: Counts) -> list[str]:
+    """Write how many merges have taken each path that the engine reports."""
+    if not counts.paths:
+        return []
+    parts = [f"{name} ran in {number}" for name, number in counts.paths.most_common()]
+    return [f"paths, of {counts.num_answered} merges: {', '.join(parts)}"]
 
 
-def axis_values_json() -> list[dict[str, Any]]:
-    """Return the list for a program."""
+def unswitched_lines(counts: Counts) -> list[str]:
+    """Warn of values that have not switched any of their paths: they have tested nothing."""
     return [
-        {
-            "name": str(axis_value),
-            "axis": axis_value.axis.value,
-            "base": BASE_NAMES[axis_value.axis],
-            "sentence": axis_value.sentence,
-            "domain": axis_value.domain,
-            "settings": dict(axis_value.settings),
-            "needs": [f"{axis.value}={place}" for axis, place in axis_value.needs],
-            "plan": list(axis_value.plan),
-            "may_change": [
-                {
-                    "rules": list(exemption.rules),
-                    "what": sorted(exemption.metrics | exemption.observables | exemption.errors),
-                }
-                for exemption in axis_value.exemptions
-            ],
-        }
-        for axis_value in AXIS_VALUES
+        f"warning: {value} never switched {' or '.join(value.paths)} in {counts.of(value).num_proved} merges, so it "
+        "compared a merge with itself"
+        for value in counts.unswitched()
     ]
 
 
-def run_document(counts: Counts, found: Sequence[VariantFinding], *, required: Sequence[str]) -> dict[str, Any]:
+def excluded_lines(counts: Counts) -> list[str]:
+    """Write which values cases exclude by settings of their own, and how to try them all the same."""
+    return [
+        f"{value} was left out in {counted(number, 'case')} by {'its' if number == 1 else 'their'} own setting "
+        f"{setting}; --unset {setting.partition('=')[0]} takes it out"
+        for value in counts.axes.values
+        if str(value) in counts.values
+        for setting, number in counts.of(value).set_by_case.items()
+    ]
+
+
+def list_lines(axes: EngineAxes) -> list[str]:
+    """List the axes of an engine with all their values."""
+    lines: list[str] = []
+    for axis in axes.axes:
+        lines.append(f"{axis.name}  (base: {axis.base_name})")
+        for value in axes.values:
+            if value.axis != axis.name:
+                continue
+            lines.append(f"  {value}  {value.sentence}")
+            details = [f"for: {value.domain}"]
+            details += [
+                f"may change ({_by(allowed)}): {', '.join(sorted(allowed.names))}" for allowed in value.may_change
+            ]
+            details += [f"brings: {', '.join(value.needs)}"] if value.needs else []
+            details += [f"plan: {' or '.join(value.plan)}"] if value.plan else []
+            details += [f"switches: {', '.join(value.paths)}"] if value.paths else []
+            lines += [f"      {detail}" for detail in details]
+    return [*lines, "plugin  --variant comet, or any other by --spark-conf and --proof (docs/variants.md)"]
+
+
+def by_rule(rule: str) -> str:
+    """Write the rule by which a difference is allowed, with its title."""
+    return rule if rule == DECLARED else titled([rule])
+
+
+def _by(allowed: MayChange) -> str:
+    return titled(allowed.rules) if allowed.rules else DECLARED
+
+
+def axes_json(axes: EngineAxes) -> list[dict[str, Any]]:
+    """Return the list for a program."""
+    base_names = {axis.name: axis.base_name for axis in axes.axes}
+    return [
+        {
+            "name": str(value),
+            "axis": value.axis,
+            "base": base_names[value.axis],
+            "sentence": value.sentence,
+            "domain": value.domain,
+            "settings": dict(value.settings),
+            "needs": list(value.needs),
+            "plan": list(value.plan),
+            "paths": list(value.paths),
+            "may_change": [{"rules": list(a.rules), "what": sorted(a.names)} for a in value.may_change],
+        }
+        for value in axes.values
+    ]
+
+
+def run_document(
+    counts: Counts,
+    found: Sequence[VariantFinding],
+    *,
+    required: Sequence[str] = (),
+    required_paths: Sequence[str] = (),
+) -> dict[str, Any]:
     """Return a run for a program."""
     return {
         "num_cases": counts.num_cases,
         "num_batched": counts.num_batched,
         "num_variants": counts.num_variants,
+        "num_compared": counts.num_compared,
+        "num_answered": counts.num_answered,
+        "paths": dict(counts.paths),
         "seconds": round(counts.seconds, 1),
         "bases": {verdict.value: number for verdict, number in counts.bases.items()},
         "endings": {ending.value: counts.endings[ending] for ending in Ending},
@@ -165,8 +202,11 @@ def run_document(counts: Counts, found: Sequence[VariantFinding], *, required: S
         "num_pairs": len(counts.pairs),
         "operators": dict(counts.operators),
         "unsupported": dict(counts.reasons),
-        "not_executed": [str(axis_value) for axis_value in counts.unseen()],
+        "not_executed": [str(value) for value in counts.unseen()],
         "required_missing": list(counts.missing(required)),
+        "paths_missing": list(counts.missing_paths(required_paths)),
+        "not_switched": [str(value) for value in counts.unswitched()],
+        "excluded": excluded_lines(counts),
         "num_flaky": counts.num_flaky,
         "findings": [
             {
@@ -174,10 +214,9 @@ def run_document(counts: Counts, found: Sequence[VariantFinding], *, required: S
                 "path": None if finding.path is None else str(finding.path),
                 "fingerprint": str(finding.fingerprint),
                 "variant": None if finding.variant is None else finding.variant.name,
-                "axes": []
-                if finding.variant is None
-                else [axis_value.axis.value for axis_value in finding.variant.axis_values],
+                "axes": [] if finding.variant is None else [value.axis for value in finding.variant.values],
                 "mended_by": list(finding.mended_by),
+                "hypotheses": list(finding.hypotheses),
                 "mismatches": mismatches_json(finding.report.mismatches),
             }
             for finding in found

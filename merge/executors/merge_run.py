@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StringType
@@ -33,6 +34,9 @@ class MergeRun:
     """One merge under way: the resolved statement, the table's snapshot, the source and the settings.
 
     The candidates are the files left by data skipping (R-420, R-421).
+
+    Attributes:
+        ways: how often each executor and each optimisation was used, and files that it left out, by name.
     """
 
     spark: SparkSession
@@ -44,6 +48,7 @@ class MergeRun:
     joins: Joins
     writer: TableWriter
     stopwatch: Stopwatch
+    ways: Counter[str] = field(default_factory=Counter)
 
     @property
     def records_changes(self) -> bool:

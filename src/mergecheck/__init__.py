@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mergecheck.checking import cases, check, conform, evaluate, explain
+    from mergecheck.harness.axis import Axis, Transformation
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
     from mergecheck.harness.engines.registry import load_engine
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action",
+    "Axis",
     "Capabilities",
     "Case",
     "CaseReport",
@@ -45,6 +47,7 @@ __all__ = [
     "Source",
     "Statement",
     "Target",
+    "Transformation",
     "Unsupported",
     "Verdict",
     "cases",
@@ -63,6 +66,7 @@ __all__ = [
 _MODULES = {
     "checking": ("cases", "check", "conform", "evaluate", "explain"),
     "harness.lab.conformance": ("Mark",),
+    "harness.axis": ("Axis", "Transformation"),
     "harness.engine": ("Capabilities", "Engine"),
     "harness.engines.registry": ("load_engine",),
     "harness.engines.duckdb.engine": ("DuckDbEngine",),

@@ -21,8 +21,8 @@ from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS, TimeLimit
 from mergecheck.harness.properties.source_tables import most_source_rows
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.search.session import cases_for, open_engine, reference_for
-from mergecheck.harness.variants.axes.variant import without_variant
 from mergecheck.harness.variants.saved import check_saved
+from mergecheck.harness.variants.variant import without_variant
 from mergecheck.model.formatting import LINE_WIDTH
 from mergecheck.reference import MergeReference
 
@@ -82,8 +82,8 @@ def cases(engine: Engine | type[Engine] | None = None, *, profile: Profile | Non
 
     Args:
         engine: an engine or its class, whose ``capabilities`` name the features that no case has (``features_off``) and
-            the settings that cases may carry (``conf_domain``); None draws every feature that does not need an engine's
-            consent.
+            the switches whose settings cases may carry (``axes``); None draws every feature that does not need an
+            engine's consent.
         profile: which features cases have, and how large their tables are, in place of an engine's.
 
     Raises:

@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.axis import Axis
 from mergecheck.harness.engine import Capabilities, Recorded
+from mergecheck.harness.engines.spark_axes import SPARK_AXES
 from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.harness.verdict import EngineDownError
@@ -251,6 +253,7 @@ class LosesARowWhenAdaptive(Echo):
     """Takes Spark's settings, and loses a row under adaptive execution."""
 
     name = "loses-a-row-when-adaptive"
+    capabilities = Capabilities(axes=SPARK_AXES)
 
     def run(self, case: Case) -> EngineResult:
         result = super().run(replace(case, conf={}))
@@ -263,6 +266,25 @@ class LosesARowWhenAdaptive(Echo):
             "AdaptiveSparkPlan" if case.conf.get("spark.sql.adaptive.enabled") == "true" else "SortMergeJoin Inner"
         )
         return Recorded(result=self.run(case), plans=(f"== Physical Plan ==\n{operator} (1)\n",))
+
+
+class LosesARowInBulk(Echo):
+    """Has two switches; one of them loses a row, the other one does nothing."""
+
+    name = "loses-a-row-in-bulk"
+    capabilities = Capabilities(
+        axes=(
+            Axis("acme.bulk", base="off", values=("on",), paths=("bulk",)),
+            Axis("acme.idle", base="off", values=("on",), paths=("idle",)),
+        )
+    )
+
+    def run(self, case: Case) -> EngineResult:
+        is_bulk = case.conf.get("acme.bulk") == "on"
+        result = super().run(replace(case, conf={}))
+        if not isinstance(result, Outcome):
+            return result
+        return replace(result, rows=result.rows[1:] if is_bulk else result.rows, paths={"bulk": int(is_bulk)})
 
 
 class TakesNullForTrue(Echo):

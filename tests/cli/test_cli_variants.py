@@ -45,11 +45,47 @@ def test_an_unknown_variant_is_a_usage_error(mergecheck: Mergecheck) -> None:
     assert "on axis aqe there are: on" in ended.err
 
 
-def test_an_engine_without_spark_has_no_variants(mergecheck: Mergecheck) -> None:
-    """The message names those that have."""
-    ended = mergecheck("variants", "--engine", "echo_engine:Echo", "--max-cases", "1")
+def test_an_engine_without_axes_varies_by_its_tables(mergecheck: Mergecheck, case_file: str) -> None:
+    """Other files, partitions and batches are for every engine; an axis of another engine is a mistake."""
+    engine = ("--engine", "echo_engine:Echo")
+    ended = mergecheck(
+        "variants", case_file, *engine, "--variant", "files=per-row", "--variant", "source-batch=1", "--json"
+    )
+    assert (ended.code, ended.json["endings"]["different"]) == (0, 0)
+    assert ended.json["num_variants"] > 0
+    ended = mergecheck("variants", case_file, *engine, "--variant", "aqe=on")
     assert ended.code == 2
-    assert "delta-spark, pyspark" in ended.err
+    assert "no variant 'aqe=on'; axes: files, " in ended.err
+
+
+def test_a_switch_of_an_engine_is_tried_proved_and_bisected(mergecheck: Mergecheck, case_file: str) -> None:
+    """An engine of one's own declares an axis, and reports the path that it takes."""
+    engine = ("--engine", "echo_engine:LosesARowInBulk")
+    listed = mergecheck("variants", "--list", *engine).out
+    assert "acme.bulk  (base: off)" in listed.splitlines()
+    assert "      switches: bulk" in listed.splitlines()
+    ended = mergecheck("variants", case_file, *engine, "--require-path", "bulk", "--require-path", "stream")
+    assert ended.code == 1
+    assert "  axis acme.bulk: off -> on" in ended.out.splitlines()
+    assert "why" in ended.out
+    assert "inconclusive: no merge of the run took the path stream (--require-path)" in ended.out
+    assert "paths, of " in ended.out
+    assert "warning: acme.idle=on never switched idle in " in ended.out
+    found = mergecheck("variants", case_file, *engine, "--json").json["findings"]
+    assert [one["variant"] for one in found] == ["acme.bulk=on"]  # one finding a cause, whatever else a variant sets
+    assert "  axis acme.bulk: off -> on" in mergecheck("lab", "bisect", found[0]["id"], *engine).out.splitlines()
+    assert mergecheck("replay", found[0]["id"], *engine).code == 1
+    assert mergecheck("replay", found[0]["id"], "--engine", "echo_engine:Echo").code == 4
+
+
+def test_a_setting_of_a_case_that_excludes_a_variant_is_shown(mergecheck: Mergecheck, tmp_path: Path) -> None:
+    """With the way round."""
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps({**CASE, "conf": {"acme.idle": "on"}}), encoding="utf-8")
+    asked = ("variants", str(path), "--engine", "echo_engine:LosesARowInBulk", "--trust", "--variant", "acme.idle=on")
+    out = " ".join(mergecheck(*asked).out.split())
+    assert "acme.idle=on was left out in 1 case by its own setting acme.idle=on; --unset acme.idle takes it out" in out
+    assert mergecheck(*asked, "--unset", "acme.idle", "--json").json["num_variants"] == 1
 
 
 def test_a_case_that_is_given_is_not_put_into_a_batch(mergecheck: Mergecheck, case_file: str) -> None:

@@ -80,13 +80,14 @@ def test_it_has_a_name_once_its_package_is_installed(folder: Path) -> None:
 def test_the_engine_of_the_documentation_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """docs/engines.md: its Python block, as it stands there; an empty table is filled, the rest is unsupported."""
+    """docs/engines.md: its Python blocks, as they stand there; an empty table is filled, the rest is unsupported."""
     page = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "documented_engine.py").write_text(code, encoding="utf-8")
+    code, two_ways = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "my_engine.py").write_text(code, encoding="utf-8")
+    (tmp_path / "two_ways.py").write_text(two_ways, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    engine = load_engine("documented_engine:InsertsEngine")
+    engine = load_engine("my_engine.py:InsertsEngine")
     sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
     filled = case_document(
         target={"schema": "id INT", "files": []}, source={"schema": "id INT", "rows": [[1]]}, sql=sql
@@ -96,8 +97,14 @@ def test_the_engine_of_the_documentation_runs(
     update = {**filled, "sql": sql.replace("NOT MATCHED THEN INSERT *", "MATCHED THEN UPDATE SET *")}
     (case,) = parse_cases(json.dumps(update), name="update", lines=False)
     assert check_case(case, engine).verdict is Verdict.UNSUPPORTED
-    assert main(["engine", "conform", "documented_engine:InsertsEngine", "--json"]) == 0
+    assert main(["engine", "conform", "my_engine:InsertsEngine", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["totals"]["fail"] == 0
+    (tmp_path / "filled.json").write_text(json.dumps(filled), encoding="utf-8")
+    asked = ("variants", "filled.json", "--engine", "two_ways.py:TwoWaysEngine", "--json")
+    assert main([*asked, "--require-path", "bulk_insert"]) == 0
+    switched = json.loads(capsys.readouterr().out)
+    assert (switched["variants"][0]["variant"], switched["variants"][0]["equal"]) == ("acme.bulkInsert=on", 1)
+    assert main([*asked, "--variant", "source-batch=1", "--require-path", "bulk_insert"]) == 4
 
 
 def test_versions_are_for_engines_that_have_some(folder: Path) -> None:  # noqa: ARG001 - cwd

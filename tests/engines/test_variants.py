@@ -9,9 +9,9 @@ import pytest
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.variants.axes.plans import fingerprint_of
-from mergecheck.harness.variants.axes.variant import base_of, variant_named
 from mergecheck.harness.variants.judge import Ending, VariantChecker
+from mergecheck.harness.variants.plans import fingerprint_of
+from mergecheck.harness.variants.variant import axes_of
 from mergecheck.harness.variants.variants_run import VariantRun
 from tools.selfcheck.catalogue import load_variant_faults, variant_cases
 from tools.selfcheck.fault import Mutant
@@ -37,7 +37,7 @@ def engine() -> Iterator[PySparkEngine]:
 def running(engine: PySparkEngine, *names: str) -> VariantRun:
     return VariantRun(
         VariantChecker(engine),
-        only=tuple(variant_named(name) for name in names),
+        only=tuple(axes_of(engine).named(name) for name in names),
         limits=ShrinkLimits(max_seconds=0, max_runs=0),
     )
 
@@ -56,9 +56,9 @@ def test_every_join_is_seen_and_agrees(engine: PySparkEngine) -> None:
 def test_settings_are_put_back(engine: PySparkEngine) -> None:
     """A variant leaves no trace in the session."""
     assert isinstance(engine, ConfigurableEngine)
-    first = fingerprint_of(engine.run_recorded(base_of(variant_cases()["upsert"])).plans)
+    first = fingerprint_of(engine.run_recorded(axes_of(engine).base_of(variant_cases()["upsert"])).plans)
     running(engine, "aqe=on,join=broadcast,partitions=5").run([variant_cases()["upsert"]])
-    assert fingerprint_of(engine.run_recorded(base_of(variant_cases()["upsert"])).plans) == first
+    assert fingerprint_of(engine.run_recorded(axes_of(engine).base_of(variant_cases()["upsert"])).plans) == first
 
 
 @pytest.mark.parametrize("planted", [f for f in load_variant_faults() if f.fault.id in QUICK], ids=lambda f: f.fault.id)
@@ -70,4 +70,4 @@ def test_a_mutant_is_found_and_its_axis_named(engine: PySparkEngine, planted: Va
     assert [finding.variant is not None for finding in run.found] == [True]
     named = run.found[0].variant
     assert named is not None
-    assert {axis_value.axis.value for axis_value in named.axis_values} <= planted.axes
+    assert {value.axis for value in named.values} <= planted.axes

@@ -15,8 +15,9 @@ import pytest
 from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.configuration.trust.places import PLACES, TextKind
 from mergecheck.harness.configuration.trust.settings import is_property_allowed, is_setting_allowed
+from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS
-from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_SETTINGS
+from mergecheck.harness.variants.variant import EngineAxes
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.merge.conf import SETTING_NAMES
 from mergecheck.model import case as model
@@ -185,10 +186,11 @@ def test_a_text_of_no_known_kind_is_refused() -> None:
 
 def test_settings_of_the_harness_and_the_merges_are_allowed() -> None:
     """A finding under a variant, or with a setting that random cases draw, can be replayed."""
-    settings = {*PLANNER_SETTINGS, *SETTING_NAMES, *BASE_SETTINGS} - {
+    axes = EngineAxes(PySparkEngine.capabilities.axes)
+    settings = {*PLANNER_SETTINGS, *SETTING_NAMES, *axes.base} - {
         *("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.parser.escapedStringLiterals")  # other readings of texts
     }
-    settings |= {name for place in AXIS_VALUES for name in place.settings}
+    settings |= {name for value in axes.values for name in value.settings}
     assert {name for name in settings if not is_setting_allowed(name)} == set()
     for name in ("delta.enableRowTracking", "delta.feature.x", "delta.constraints.c", "delta.targetFileSize", "team"):
         assert is_property_allowed(name)

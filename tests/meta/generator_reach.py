@@ -272,10 +272,10 @@ PROFILES = {
 BY_DESIGN = {
     "a self-merge of 10^5 rows": "a case holds its rows; 8,300 on both sides are beyond every batch size in use",
     "partition transforms": "Delta has none; generated partition columns stand for them",
-    "index or primary key": "no part of a Delta table: a setting of the engine that has one (conf_domain)",
+    "index or primary key": "no part of a Delta table: a setting of the engine that has one (an axis)",
     "deletion vectors": "the reference predicts copy-on-write metrics; a setting of the engine that has them",
     "subqueries in conditions": "Delta refuses them (R-134): the stream has them among the refused statements only",
     "ANSI off": "drawn seldom under the LEGACY policy, and not predicted by the reference",
-    "streaming source": "how an engine is handed its source: a setting of that engine (conf_domain)",
+    "streaming source": "how an engine is handed its source: a setting of that engine (an axis)",
     "sequences of merges, concurrency": "a case is one merge; running it twice is the harness's business",
 }

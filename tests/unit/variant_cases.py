@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
+from mergecheck.harness.engines.merge_axes import MERGE_AXES
+from mergecheck.harness.engines.spark_axes import SPARK_AXES
+from mergecheck.harness.oracles.transformations.delta import DELTA_AXES
+from mergecheck.harness.variants.variant import EngineAxes
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
@@ -25,4 +28,8 @@ INSERT = replace(
 )
 
 
-OWN = frozenset(name for axis_value in AXIS_VALUES for name in axis_value.own_settings)
+SPARKS = (*DELTA_AXES, *SPARK_AXES)
+"""The axes that an engine on Spark declares."""
+AXES = EngineAxes(SPARKS)
+OWN = EngineAxes((*DELTA_AXES, *MERGE_AXES, *SPARK_AXES))
+"""The axes of this project's merge."""

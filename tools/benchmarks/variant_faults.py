@@ -67,7 +67,7 @@ def _look_for(planted: VariantFault, engine: PySparkEngine, stream: Iterator[Dra
     seconds = time.monotonic() - started
     found = run.found[0] if run.found else None
     variant = "-" if found is None or found.variant is None else found.variant.name
-    axes = set() if found is None or found.variant is None else {c.axis.value for c in found.variant.axis_values}
+    axes = set() if found is None or found.variant is None else {c.axis for c in found.variant.values}
     is_named = bool(axes) and bool(axes & planted.axes)
     print(
         f"{planted.fault.id:<34} {'found' if is_named else 'MISSED':<7} {variant:<40} "

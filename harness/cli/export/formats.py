@@ -12,7 +12,7 @@ from mergecheck.harness.engines.delta_rs.types import UntranslatableError
 from mergecheck.harness.findings.origin import case_text
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.report.sql_script import sql_script, sql_statements
-from mergecheck.harness.variants.axes.variant import VARIANT_SETTING
+from mergecheck.harness.variants.variant import VARIANT_SETTING
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.schema_json import contains_type

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.cli.html.case_view import case_view
@@ -9,9 +10,15 @@ from mergecheck.harness.cli.html.heat import heat_cell
 from mergecheck.harness.cli.html.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
 from mergecheck.harness.cli.html.verdicts import NO_FINDINGS, by_count, doubt, ended
 from mergecheck.harness.report.document import case_document
-from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.variants.judge import Ending
-from mergecheck.harness.variants.variants_text import COLUMNS, rows_of
+from mergecheck.harness.variants.variants_text import (
+    COLUMNS,
+    by_rule,
+    excluded_lines,
+    path_lines,
+    rows_of,
+    unswitched_lines,
+)
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.formatting import counted
 
@@ -30,6 +37,7 @@ def variants_page(
     *,
     engine: str,
     required: Sequence[str],
+    required_paths: Sequence[str] = (),
     again: str,
     code: ExitCode,
 ) -> Page:
@@ -40,6 +48,7 @@ def variants_page(
         found: the differences.
         engine: its name.
         required: operators that some plan should have shown.
+        required_paths: paths that some merge should have taken.
         again: the command that checks the same cases; empty for saved cases.
         code: the exit code.
     """
@@ -52,13 +61,14 @@ def variants_page(
         subject=engine,
         verdict=ended(code, f"{told}: {differ}."),
         facts=tuple(facts),
-        doubts=Part(notes=tuple(_doubts(counts, required))),
+        doubts=Part(notes=tuple(_doubts(counts, required, required_paths))),
         findings=Part(empty=NO_FINDINGS, cases=tuple(map(_view, found))),
         deviations=Part(empty="No variant differed in a way that is known or allowed.", notes=tuple(_allowed(counts))),
         coverage=Part(
             facts=(
-                Fact(name="Pairs of places on two axes", text=f"{len(counts.pairs):,}"),
+                Fact(name="Pairs of values on two axes", text=f"{len(counts.pairs):,}"),
                 Fact(name="Different plans", text=f"{len(counts.plans):,}"),
+                *(Fact(name="Paths", text=line) for line in path_lines(counts)),
             ),
             tables=(_places(counts), _operators(counts)),
         ),
@@ -72,7 +82,7 @@ def variants_page(
     )
 
 
-def _doubts(counts: Counts, required: Sequence[str]) -> Iterator[Note]:
+def _doubts(counts: Counts, required: Sequence[str], required_paths: Sequence[str]) -> Iterator[Note]:
     yield doubt(
         counts.bases[Verdict.UNSUPPORTED],
         "cases that the engine or the reference does not support",
@@ -84,6 +94,12 @@ def _doubts(counts: Counts, required: Sequence[str]) -> Iterator[Note]:
     yield doubt(len(unseen), "places that were tried, but whose operators no plan showed", unseen)
     missing = counts.missing(required)
     yield doubt(len(missing), "operators that --require-plan asks for and no plan showed", missing)
+    missing_paths = counts.missing_paths(required_paths)
+    yield doubt(len(missing_paths), "paths that --require-path asks for and no merge took", missing_paths)
+    unswitched = unswitched_lines(counts)
+    yield doubt(len(unswitched), "values that never switched a path of theirs", unswitched)
+    excluded = excluded_lines(counts)
+    yield doubt(len(excluded), "values that cases exclude by settings of their own", excluded)
     yield doubt(counts.num_flaky, "flaky differences: a second execution did not show them")
     yield doubt(counts.endings[Ending.UNSUPPORTED], "runs of variants that the engine does not support")
 
@@ -97,7 +113,7 @@ def _allowed(counts: Counts) -> Iterator[Note]:
             tone=Tone.PLAIN,
             word=f"{counts.endings[Ending.EXEMPT]:,}",
             text="runs differed only in what the variant may change",
-            lines=tuple(f"{number:,}: {titled([rule])}" for rule, number in counts.rules.most_common()),
+            lines=tuple(f"{number:,}: {by_rule(rule)}" for rule, number in counts.rules.most_common()),
         )
 
 
@@ -112,7 +128,9 @@ def _view(finding: VariantFinding) -> CaseView:
             facts.append(Fact(name="Found with", text=finding.found_with.name))
     where = str(finding.path or f"{report.case.id}.json")
     command = Fact(name="Reproduce", text=finding.command(where), is_code=True)
-    return case_view(case_document(report), facts=facts, commands=[command])
+    document = case_document(report, hypotheses=finding.hypotheses)
+    document = replace(document, explained=finding.explained.case)
+    return case_view(document, facts=facts, commands=[command])
 
 
 def _places(counts: Counts) -> Table:

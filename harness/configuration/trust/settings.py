@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 _DELTA: Final = "spark.databricks.delta."
-_ENGINES: Final = ("delta-rs.", "duckdb.", "mergecheck.")  # each engine accepts a closed list of them
+_ENGINES: Final = ("delta-rs.", "duckdb.", "mergecheck.", "sail.")  # each engine accepts a closed list of them
 _OF_DELTA: Final = (
     *("autoCompact.enabled", "autoCompact.maxFileSize", "autoCompact.minFileSize", "autoCompact.minNumFiles"),
     *("commitInfo.userMetadata", "createDataFrame.dropNullColumns", "history.metricsEnabled"),

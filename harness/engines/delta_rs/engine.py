@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from mergecheck.harness.axis import Axis
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.arrow_layout import source_batches
 from mergecheck.harness.delta.observe import is_unchanged
@@ -100,10 +101,10 @@ class DeltaRsEngine:
             commit_info=COMMIT_INFO,
             reasons=_REASONS,
             features_off=features_off(self._options),
-            conf_domain={
-                **{f"{PREFIX}{name}": ("true", "false") for name in _SWITCHES if name in self._options},
-                f"{PREFIX}stream": ("false", "true"),
-            },
+            axes=(
+                *(Axis(f"{PREFIX}{name}", values=("true", "false")) for name in _SWITCHES if name in self._options),
+                Axis(f"{PREFIX}stream", values=("false", "true")),
+            ),
         )
 
     @classmethod

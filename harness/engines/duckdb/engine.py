@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from mergecheck.harness.axis import Axis
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.duckdb.native_tables import rows_of
@@ -94,7 +95,7 @@ class DuckDbEngine:
                 "defaults-of-the-time",
             }
         ),
-        conf_domain=CONF_DOMAIN,
+        axes=tuple(Axis(name, values=values) for name, values in CONF_DOMAIN.items()),
     )
 
     def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:

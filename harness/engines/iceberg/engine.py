@@ -19,7 +19,7 @@ from mergecheck.harness.engines.iceberg.answer import (
     row_id_faults,
 )
 from mergecheck.harness.engines.iceberg.settings import (
-    DOMAIN,
+    AXES,
     FEATURES_OFF,
     has_changelog,
     lacking,
@@ -93,7 +93,7 @@ class IcebergEngine:
             "result": "Spark's MERGE returns no row",
         },
         features_off=FEATURES_OFF,
-        conf_domain=DOMAIN,
+        axes=AXES,
         several_matches=SeveralMatches.REFUSED_BY_MATCHED,
     )
 

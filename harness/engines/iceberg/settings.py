@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.axis import Axis
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 MODE, FORMAT = "mergecheck.iceberg.mode", "mergecheck.iceberg.format"
 """Settings of a case: how rows are changed, and the version of the table's format."""
 COPY_ON_WRITE, MERGE_ON_READ = "copy-on-write", "merge-on-read"
-DOMAIN: Mapping[str, tuple[str, ...]] = {MODE: (COPY_ON_WRITE, MERGE_ON_READ), FORMAT: ("2", "3")}
+AXES = (Axis(MODE, base=COPY_ON_WRITE, values=(MERGE_ON_READ,)), Axis(FORMAT, base="2", values=("3",)))
+_DOMAIN: Mapping[str, tuple[str, ...]] = {name: values for axis in AXES for name, values in axis.domain.items()}
 FIRST_FORMAT_WITH_ROW_IDS = 3
 
 FEATURES_OFF = frozenset(
@@ -95,8 +97,8 @@ def lacking(case: Case) -> str | None:
 def _lacking_setting(case: Case) -> str | None:
     for setting, value in case.conf.items():
         name = full_name(setting)
-        if setting in DOMAIN:
-            if value not in DOMAIN[setting]:
+        if setting in _DOMAIN:
+            if value not in _DOMAIN[setting]:
                 return f"setting {setting}={value}"
         elif (name == _STORE_ASSIGNMENT and value.upper() != "ANSI") or (
             name == PRESERVE_NULL_STRUCTS and value.lower() == "false"
@@ -115,7 +117,7 @@ def session_settings(case: Case) -> dict[str, str]:
     told = {
         full_name(name): value
         for name, value in case.conf.items()
-        if name not in DOMAIN and not is_for_harness(name) and full_name(name).startswith(_SPARKS)
+        if name not in _DOMAIN and not is_for_harness(name) and full_name(name).startswith(_SPARKS)
     }
     return {**PROFILE_SETTINGS[profile_of(case, COMPILED_PROFILES)], **told}
 

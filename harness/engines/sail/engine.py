@@ -16,9 +16,11 @@ from mergecheck.harness.delta.write import UnwritableTableError, write_source, w
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.read_rows import arrow_rows
 from mergecheck.harness.engines.sail.settings import (
+    AXES,
     COMPARED_METRICS,
     FEATURES_OFF,
     REASONS,
+    environment,
     lacking,
     passed_on,
 )
@@ -66,14 +68,17 @@ class SailEngine:
         commit_info=frozenset({"operation"}),
         reasons=REASONS,
         features_off=FEATURES_OFF,
+        axes=AXES,
     )
 
     def __init__(self, *, version: str = RELEASE) -> None:
         self.version = version
-        requirements = [f"pysail=={version}", _CLIENT]
-        self._worker = WorkerProcess(
-            environment_python("sail", version, requirements), _WORKER, max_memory=half_of_memory()
-        )
+        self._python = environment_python("sail", version, [f"pysail=={version}", _CLIENT])
+        self._environment: tuple[str, ...] = ()
+        self._worker = self._server(())
+
+    def _server(self, environment: tuple[str, ...]) -> WorkerProcess:
+        return WorkerProcess(self._python, _WORKER, *environment, max_memory=half_of_memory())
 
     @classmethod
     def at_version(cls, version: str) -> Self:
@@ -149,6 +154,9 @@ class SailEngine:
             "conf": passed_on(case),
             "sql": with_evolution_clause(case),
         }
+        if (wanted := environment(case)) != self._environment:
+            self._worker.close()
+            self._worker, self._environment = self._server(wanted), wanted
         answer = self._worker.answer(request, timeout=_TIMEOUT)
         if isinstance(answer, dict) and (raised := answer.get("error")) is not None:
             answer = Rejection(error_class=raised["class"], message=raised["message"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.axis import Axis
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness
 from mergecheck.harness.engines.statement_forms import evolves_by_setting, has_place_for_clause
@@ -50,6 +51,23 @@ REASONS = {
     "result": "Sail returns a row of its own",
 }
 
+_SERVER = "sail."
+AXES: tuple[Axis, ...] = tuple(
+    # Random cases carry none of them: each other configuration is another server, which takes a second to start.
+    Axis(f"{_SERVER}{name}", values=values, sentence=sentence, drawn=False)
+    for name, values, sentence in (
+        ("execution.batch_size", ("1", "3"), "rows go through a plan in batches of so many"),
+        ("execution.default_parallelism", ("1", "4"), "so many partitions of a plan"),
+        ("optimizer.enable_join_reorder", ("true",), "joins may change their order"),
+        ("optimizer.prefer_hash_join", ("false",), "tables are joined by sorting"),
+        ("parquet.pruning", ("false",), "no row group is skipped"),
+        ("parquet.enable_page_index", ("false",), "no page is skipped"),
+        ("parquet.pushdown_filters", ("true",), "conditions are evaluated while files are read"),
+    )
+)
+"""Settings of Sail's server, which it reads from its environment when it starts."""
+_DOMAIN = {axis.name: axis.values for axis in AXES}
+
 # Sail takes any setting without a word; these are the values by which it works.
 _FIXED = {
     PRESERVE_NULL_STRUCTS.lower(): "true",
@@ -74,6 +92,10 @@ def lacking(case: Case) -> str | None:
         return "tables beside target and source"
     for setting, value in case.conf.items():
         name = full_name(setting)
+        if name.startswith(_SERVER):
+            if value not in _DOMAIN.get(name, ()):
+                return f"setting {setting}={value}"
+            continue
         if name in PLANNER_SETTINGS | _PASSED_ON or name.lower() in _NOT_COMPARED:
             continue
         if name == AUTO_MERGE:
@@ -85,6 +107,15 @@ def lacking(case: Case) -> str | None:
         elif not is_for_harness(setting) and not name.startswith(_DELTAS_PLANNER):
             return f"setting {setting}"
     return None
+
+
+def environment(case: Case) -> tuple[str, ...]:
+    """Return the variables of the server's environment, as ``NAME=VALUE``."""
+    return tuple(
+        f"SAIL_{name.removeprefix(_SERVER).upper().replace('.', '__')}={value}"
+        for name, value in sorted(case.conf.items())
+        if name in _DOMAIN
+    )
 
 
 def passed_on(case: Case) -> dict[str, str]:

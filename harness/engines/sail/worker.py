@@ -4,6 +4,8 @@ It runs in an environment that holds ``pysail`` and ``pyspark-client`` only, so 
 JSON document per line each way. ``{"do": "version"}`` asks for Sail's version. ``{"do": "merge", ...}`` makes the Delta
 tables at ``target`` and ``source`` (which may be null) known by these names, sets ``conf``, and executes ``sql``.
 ``{"do": "rows", ...}`` writes the rows of the table at ``target`` to the Arrow file ``out``.
+
+Arguments, as ``NAME=VALUE``, are set in the environment.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import contextlib
 import json
 import os
 import queue
+import sys
 import threading
 import warnings
 from importlib.metadata import version
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Answer requests until the input ends."""
+    for variable in sys.argv[1:]:  # Sail's configuration, which the server reads when it starts
+        name, _, value = variable.partition("=")
+        os.environ[name] = value
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of the library must not mix with answers
     warnings.simplefilter("ignore")

@@ -17,6 +17,7 @@ from mergecheck.harness.engines.executed_plans import without_log
 from mergecheck.harness.engines.spark.delta_jars import DELTA_SESSION_SETTINGS, EXTENSION_SETTINGS
 from mergecheck.harness.engines.spark.maven_jars import JarSet
 from mergecheck.harness.engines.spark.session import PLANS_DESCRIBED, PROFILE_SETTINGS
+from mergecheck.harness.engines.spark_axes import SPARK_AXES
 from mergecheck.harness.engines.spark_case import (
     COMPILED_PROFILES,
     SOURCE_VIEW,
@@ -29,6 +30,7 @@ from mergecheck.harness.engines.spark_versions.child import Setup, SparkChild, m
 from mergecheck.harness.engines.spark_versions.needs import diagnose
 from mergecheck.harness.engines.spark_versions.spark_version import release_on_spark
 from mergecheck.harness.engines.statement_forms import in_sql_order, with_evolution_setting
+from mergecheck.harness.oracles.transformations.delta import DELTA_AXES
 from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.verdict import BadSettingError
 from mergecheck.model.arrow import rows_to_table
@@ -89,6 +91,7 @@ class DeltaReleaseEngine:
             commit_info=COMMIT_INFO - {"dataChange"},
             reasons=_REASONS,
             features_off=FEATURES_OFF,
+            axes=(*DELTA_AXES, *SPARK_AXES),
         )
         self._child = SparkChild(self.setup(release, plugin))
 

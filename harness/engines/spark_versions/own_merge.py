@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.delta.write import UnwritableTableError, write_source
 from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engines.merge_axes import MERGE_AXES
+from mergecheck.harness.engines.spark_axes import SPARK_AXES
 from mergecheck.harness.engines.spark_case import (
     RESULT_COLUMNS,
     is_read_by_merge,
@@ -23,9 +26,9 @@ from mergecheck.harness.engines.spark_versions.delta import (
 )
 from mergecheck.harness.engines.spark_versions.needs import diagnose
 from mergecheck.harness.engines.spark_versions.spark_version import release_on_spark
+from mergecheck.harness.oracles.transformations.delta import DELTA_AXES
 from mergecheck.harness.verdict import UserInputError
-from mergecheck.merge.conf import OWN_PREFIX, SETTING_NAMES
-from mergecheck.model.outcome import MergePath, Unsupported
+from mergecheck.model.outcome import MergePath, Outcome, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +64,7 @@ class MergeReleaseEngine(DeltaReleaseEngine):
         self.capabilities = Capabilities(
             exact_metric_names=True,
             features_off=FEATURES_OFF,
-            own_settings=frozenset(name for name in SETTING_NAMES if name.startswith(OWN_PREFIX)),
+            axes=(*DELTA_AXES, *MERGE_AXES, *SPARK_AXES),
         )
 
     @staticmethod
@@ -104,10 +107,11 @@ class MergeReleaseEngine(DeltaReleaseEngine):
     def _outcome(self, case: Case, path: Path, answer: dict[str, Any], before: TableFiles) -> EngineResult:
         if (failed := answer.get("failed")) is not None and failed["class"] in _NO_WORDS:
             return Unsupported(failed["message"])
-        told = answer["results"].get("row") or {"row": None, "path": None}
+        told = answer["results"].get("row") or {"row": None, "path": None, "ways": {}}
         row = None if told["row"] is None else dict(zip(RESULT_COLUMNS, told["row"], strict=True))
         taken = None if told["path"] is None else MergePath(told["path"])
-        return observed(case, path, answer, before=before, result_row=row, taken=taken)
+        seen = observed(case, path, answer, before=before, result_row=row, taken=taken)
+        return replace(seen, paths=told["ways"]) if isinstance(seen, Outcome) else seen
 
 
 def merge_release_engine(version: str) -> MergeReleaseEngine:

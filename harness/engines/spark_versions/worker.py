@@ -126,7 +126,8 @@ def _merge(spark: Any, step: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 
 
     # the text of a case also represents a call of the builder, which may interleave the kinds
     result = merge_sql(spark, step["merge"], tables=step["tables"], interleaved=True)
-    return {"row": result.row, "path": None if result.path is None else result.path.value}
+    path = None if result.path is None else result.path.value
+    return {"row": result.row, "path": path, "ways": dict(result.ways)}
 
 
 def _query(spark: Any, step: dict[str, Any], answer: dict[str, Any]) -> None:  # noqa: ANN401 - a session

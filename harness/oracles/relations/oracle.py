@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.invariants import invariant_mismatches, laws_compared
 from mergecheck.harness.compare.stored_rows import check_stored_rows
 from mergecheck.harness.oracles.engine_call import raised, run_limited
-from mergecheck.harness.oracles.relations.relation import ROW_METRICS
-from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
-from mergecheck.harness.oracles.relations.table_relations import TABLE_RELATIONS
+from mergecheck.harness.oracles.relations.relation import ROW_METRICS, facts_without_reference, kept_under
+from mergecheck.harness.oracles.relations.several_runs import RELATIONS_OF_SEVERAL_RUNS
+from mergecheck.harness.oracles.transformations.delta import MATCHED_ONLY_OFF
+from mergecheck.harness.oracles.transformations.statements import STATEMENTS
+from mergecheck.harness.oracles.transformations.tables import (
+    FEED,
+    FILE_PER_ROW,
+    ONE_FILE,
+    UNPARTITIONED,
+    reversed_source,
+)
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, EngineLateError
-from mergecheck.harness.properties.merge_text import written_merge
 from mergecheck.harness.verdict import CaseReport, Check, Compared, EngineDownError, Verdict
 from mergecheck.model.facts import Facts
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
@@ -29,9 +36,19 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
 
-RELATIONS: tuple[Relation, ...] = (*STATEMENT_RELATIONS, *TABLE_RELATIONS)
-UNPREDICTED = tuple(one for one in TABLE_RELATIONS if one.name.startswith(("P-15", "P-16", "P-17")))
+UNPREDICTED: tuple[Relation, ...] = (
+    kept_under("P-16-one-file", ONE_FILE, also=reversed_source),
+    kept_under("P-16-file-per-row", FILE_PER_ROW, also=reversed_source),
+    kept_under("P-15", FEED),
+    kept_under("P-17-partitions", UNPARTITIONED),
+    kept_under("P-17-matched-only", MATCHED_ONLY_OFF),
+)
 """The relations tried by default on a merge without a prediction. These are few: each runs the merge again."""
+RELATIONS: tuple[Relation, ...] = (
+    *(kept_under(one.name, one) for one in STATEMENTS),
+    *UNPREDICTED,
+    *RELATIONS_OF_SEVERAL_RUNS,
+)
 NOT_ASKED = "the reference was not asked (--oracle metamorphic)"
 
 
@@ -94,7 +111,7 @@ def _judged(
     relations: Sequence[Relation],
     run: Callable[[Case], EngineResult],
 ) -> tuple[tuple[Mismatch, ...], list[Relation]]:
-    present = _facts(case, outcome).clauses_present
+    present = facts_without_reference(case, outcome).clauses_present
     if engine.capabilities.rows:
         invariants = (*invariant_mismatches(case, outcome, present), *check_stored_rows(case, outcome).mismatches)
         if invariants:
@@ -126,19 +143,6 @@ def _compared(case: Case, outcome: Outcome, applied: Sequence[Relation], engine:
             )
 
 
-def _facts(case: Case, outcome: Outcome) -> Facts:
-    """Collect the facts of a case that need no evaluation; which clauses apply is not known."""
-    merge = written_merge(case.sql)
-    changed = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
-    return Facts(
-        path=outcome.path,
-        clauses_present=frozenset(
-            (clause.kind.value, clause.action.value) for clause in (() if merge is None else merge.clauses)
-        ),
-        num_changed_rows=sum(outcome.metrics.get(name, 0) for name in changed),
-    )
-
-
 def _report(
     case: Case,
     engine: Engine,
@@ -157,7 +161,7 @@ def _report(
         verdict=verdict,
         reference=Reference(answer=Unsupported(NOT_ASKED)),
         result=result,
-        facts=_facts(case, result) if isinstance(result, Outcome) else Facts(),
+        facts=facts_without_reference(case, result) if isinstance(result, Outcome) else Facts(),
         mismatches=tuple(mismatches),
         reason=reason,
         seconds=seconds,

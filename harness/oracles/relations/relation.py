@@ -9,24 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.axis import unchanged
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
-from mergecheck.harness.properties.merge_text import StatementText, merge_text
+from mergecheck.harness.oracles.transformations.domains import AMBIGUOUS
+from mergecheck.harness.properties.merge_text import StatementText, merge_text, written_merge
 from mergecheck.harness.properties.source_tables import source_table, tables_of_queries
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.model.case_file import change_schema
+from mergecheck.model.facts import Facts
 from mergecheck.model.formatting import fit
 from mergecheck.model.outcome import Bound, Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mergecheck.harness.axis import Transformation
     from mergecheck.model.case import Case, Row, Source
     from mergecheck.model.outcome import EngineResult
     from mergecheck.model.types.data_types import Schema
 
-AMBIGUOUS = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 # Functions of tables, statement and settings only, not of the layout of files (R-540).
 ROW_METRICS = (
     "numSourceRows",
@@ -193,3 +196,45 @@ class Relation:
         except RelationBrokenError as broken:
             found = (broken.mismatch,)
         return tuple(replace(m, lines=(fit(f"{self.name}: {self.sentence}"), *m.lines)) for m in found[:1]) + found[1:]
+
+
+def kept_under(name: str, transformation: Transformation, *, also: Callable[[Case], Case] = unchanged) -> Relation:
+    """Make the relation that an answer stays the same under a transformation.
+
+    A case that has the transformation's settings already is run without them.
+
+    Args:
+        name: of the relation.
+        transformation: what to change.
+        also: a further change that must not matter.
+    """
+    may_be_ambiguous = any(AMBIGUOUS in allowed.names for allowed in transformation.may_change)
+
+    def holds(trial: Trial) -> tuple[Mismatch, ...]:
+        case = trial.case
+        trial.require(condition=transformation.applies_to(case, facts_without_reference(case, trial.outcome)))
+        changed = also(transformation.rewrite(case))
+        settings = transformation.settings
+        if settings and settings.items() <= case.conf.items():
+            changed = replace(changed, conf={n: value for n, value in changed.conf.items() if n not in settings})
+        else:
+            changed = replace(changed, conf={**changed.conf, **settings})
+        trial.require(condition=changed != case)
+        return trial.same(changed, may_be_ambiguous=may_be_ambiguous)
+
+    return Relation(name=name, sentence=transformation.sentence, domain=transformation.domain, holds=holds)
+
+
+def facts_without_reference(case: Case, outcome: Outcome) -> Facts:
+    """Collect the facts of a case that need no evaluation; which clauses apply is not known."""
+    merge = written_merge(case.sql)
+    changed = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+    old, new = case.target.schema.columns, outcome.schema.columns
+    return Facts(
+        path=outcome.path,
+        clauses_present=frozenset(
+            (clause.kind.value, clause.action.value) for clause in (() if merge is None else merge.clauses)
+        ),
+        num_changed_rows=sum(outcome.metrics.get(name, 0) for name in changed),
+        evolves_types=any(before.type != after.type for before, after in zip(old, new, strict=False)),
+    )

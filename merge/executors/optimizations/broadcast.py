@@ -6,7 +6,8 @@ Spark estimates a source by its files, all columns included, and shuffles both s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
@@ -42,10 +43,12 @@ class BroadcastJoins:
     conf: MergeConf
     merge: ResolvedMerge
     source: PreparedSource
+    ways: Counter[str] = field(default_factory=Counter)
 
     def arrange(self, join: Join) -> Join:
         """Change the sides of a join."""
         if join.type in _SOURCE_IS_BROADCAST and self._may_broadcast(join.files, join.source_columns):
+            self.ways["broadcast_source"] += 1
             return replace(join, source=F.broadcast(join.source))
         condition = self.merge.condition
         if (
@@ -53,6 +56,7 @@ class BroadcastJoins:
             and self.source.is_stable
             and self._may_broadcast(join.files, condition.source_columns)
         ):
+            self.ways["broadcast_source"] += 1
             keys = self.source.frame.select(*(source_column(i) for i in sorted(condition.source_columns)))
             return replace(join, target=join.target.join(F.broadcast(keys), F.expr(condition.sql), "left_semi"))
         return join

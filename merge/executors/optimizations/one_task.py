@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.executors.merge_run import shuffle_partitions
@@ -39,11 +40,13 @@ class OneTaskJoins:
     source: PreparedSource
     shuffles_to_one_task: bool
     split_bytes: int
+    ways: Counter[str] = field(default_factory=Counter)
 
     def arrange(self, join: Join) -> Join:
         """Change the sides of a join."""
         if not self._joins_in_one_task(join.files):
             return join
+        self.ways["one_task"] += 1
         source, target = join.source.coalesce(1), join.target.coalesce(1)
         if join.type == "left_anti":
             # Spark moves an anti join below the source's coalesce, and would shuffle then; not below a filter.

@@ -69,6 +69,8 @@ def files_with_source_keys(run: MergeRun) -> tuple[DataFile, ...]:
     frame = run.source.frame.selectExpr(*(_key(run.merge, source, i) for i, (_, source) in enumerate(keys)))
     rows = run_in_workers(frame, functools.partial(hit_positions, list(keys.values())), POSITION_DDL).collect()
     hits = {row["position"] for row in rows}
+    run.ways["source_keys"] += 1
+    run.ways["files_pruned"] += len(run.candidates) - len(hits)
     _logger.debug("files_with_source_keys: %d of %d candidates", len(hits), len(run.candidates))
     return tuple(file for position, file in enumerate(run.candidates) if position in hits)
 

@@ -11,7 +11,7 @@ import pytest
 
 from mergecheck.harness.engines.iceberg.answer import metrics_of, outcome_of, row_id_faults
 from mergecheck.harness.engines.iceberg.engine import IcebergEngine
-from mergecheck.harness.engines.iceberg.settings import DOMAIN, FEATURES_OFF, FORMAT, MODE, lacking, session_settings
+from mergecheck.harness.engines.iceberg.settings import AXES, FEATURES_OFF, FORMAT, MODE, lacking, session_settings
 from mergecheck.harness.engines.iceberg.tables import Snapshot, creation, newest_snapshot, query_of_rows
 from mergecheck.harness.engines.registry import diagnose_engine
 from mergecheck.harness.search.session import reference_for
@@ -86,7 +86,7 @@ def test_sparks_settings_are_passed_on_and_deltas_are_not() -> None:
     }
     told = session_settings(case_of(conf=conf))
     assert told["spark.sql.shuffle.partitions"] == "3"
-    assert [name for name in told if "delta" in name or name in DOMAIN] == []
+    assert [name for name in told if "delta" in name or name in {axis.name for axis in AXES}] == []
 
 
 def test_a_table_is_made_by_the_settings_of_the_case(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from variant_cases import SPARKS
 
 from mergecheck.harness.cli.verbs.variants.runs import chosen_variants
 from mergecheck.harness.engine import Capabilities, Recorded
@@ -13,12 +14,10 @@ from mergecheck.harness.engines.spark_versions.delta import DeltaReleaseEngine
 from mergecheck.harness.engines.spark_versions.plugins import PLUGIN_SETTING, comet, given_plugin, known_plugin
 from mergecheck.harness.engines.spark_versions.spark_version import release_on_spark
 from mergecheck.harness.search.session import WARM_UP
-from mergecheck.harness.variants.axes.axis import Axis
-from mergecheck.harness.variants.axes.plans import fingerprint_of
-from mergecheck.harness.variants.axes.plugin_value import plugin_value
-from mergecheck.harness.variants.axes.variant import Variant, variant_named
 from mergecheck.harness.variants.bisect import mending_switches
 from mergecheck.harness.variants.judge import VariantChecker
+from mergecheck.harness.variants.plans import fingerprint_of
+from mergecheck.harness.variants.variant import EngineAxes, Variant, axes_of, plugin_value
 from mergecheck.harness.variants.variants_run import VariantRun
 from mergecheck.harness.variants.with_plugin import EngineWithPlugin, with_plugin
 from mergecheck.harness.verdict import UserInputError
@@ -90,10 +89,10 @@ def test_any_other_plugin_is_given_by_settings_and_proof() -> None:
 
 def test_options_choose_variants_and_one_plugin() -> None:
     only, plugin = chosen_variants(("comet", "aqe=on,comet"), (), ())
-    assert [variant.name for variant in only] == ["plugin=comet", "aqe=on,plugin=comet"]
+    assert only == ("comet", "aqe=on,comet")
     assert plugin == comet()
     only, plugin = chosen_variants((), ("spark.plugins=a.B",), ("Gluten*",))
-    assert [variant.name for variant in only] == ["plugin=given"]
+    assert only == ("plugin=given",)
     assert plugin is not None
     with pytest.raises(UserInputError, match="one plugin"):
         chosen_variants(("comet",), ("spark.plugins=a.B",), ("Gluten*",))
@@ -124,8 +123,9 @@ def test_an_engine_that_starts_with_no_plugin_is_refused() -> None:
 @pytest.mark.parametrize("loses_row", [True, False])
 def test_a_difference_under_a_plugin_is_bisected_to_its_switch(*, loses_row: bool) -> None:
     plugin = comet()
-    checker = VariantChecker(EngineWithPlugin(RightEngine(loses_row=loses_row), plugin))
-    run = VariantRun(checker, only=(variant_named("comet"),), plugin=plugin)
+    engine = EngineWithPlugin(RightEngine(loses_row=loses_row), plugin)
+    axes = axes_of(engine, plugin)
+    run = VariantRun(VariantChecker(engine, axes=axes), only=(axes.named("comet"),), plugin=plugin)
     run.run([WARM_UP])
     assert run.counts.of(plugin_value(plugin)).num_seen == 1
     assert run.counts.unseen() == ()
@@ -137,7 +137,8 @@ def test_a_difference_under_a_plugin_is_bisected_to_its_switch(*, loses_row: boo
 def test_a_plugin_that_never_ran_makes_a_run_inconclusive() -> None:
     plugin = replace(comet(), proof=("Gluten*",))
     engine = EngineWithPlugin(RightEngine(loses_row=False), plugin)
-    run = VariantRun(VariantChecker(engine), only=(Variant((plugin_value(plugin),)),), plugin=plugin)
+    axes = axes_of(engine, plugin)
+    run = VariantRun(VariantChecker(engine, axes=axes), only=(axes.named("comet"),), plugin=plugin)
     run.run([WARM_UP])
     assert [str(value) for value in run.counts.unseen()] == ["plugin=comet"]
 
@@ -155,6 +156,6 @@ def test_other_axes_of_a_variant_stay_while_switches_are_tried() -> None:
         tried.append(variant)
         return True
 
-    assert mending_switches(variant_named("aqe=on,comet"), comet(), flips) == ()
-    assert all([value.axis for value in one.axis_values] == [Axis.AQE, Axis.PLUGIN] for one in tried)
+    assert mending_switches(EngineAxes(SPARKS, comet()).named("aqe=on,comet"), comet(), flips) == ()
+    assert all([value.axis for value in one.values] == ["aqe", "plugin"] for one in tried)
     assert len(tried) == len(comet().switches)

@@ -6,47 +6,45 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from variant_cases import INSERT, OWN, REFERENCE, SCHEMA, UPSERT
+from variant_cases import AXES, INSERT, OWN, REFERENCE, SCHEMA, SPARKS, UPSERT
 
-from mergecheck.harness.engine import Capabilities, Recorded
+from mergecheck import Axis
+from mergecheck.harness.engine import Capabilities, Recorded, wrong_capability
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS, Profile
+from mergecheck.harness.oracles.transformations.domains import is_repeatable
 from mergecheck.harness.properties.facts import facts_of
-from mergecheck.harness.variants.axes.axis import Axis
-from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS, OWN_BASE_SETTINGS
-from mergecheck.harness.variants.axes.domains import is_repeatable
-from mergecheck.harness.variants.axes.selection import SINGLES, every, selected
-from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, base_of, variant_named
 from mergecheck.harness.variants.judge import VariantChecker
+from mergecheck.harness.variants.selection import every, selected
+from mergecheck.harness.variants.variant import VARIANT_SETTING, EngineAxes
 from mergecheck.harness.verdict import UserInputError
-from mergecheck.merge.conf import SINGLE_SCAN
+from mergecheck.merge.conf import OWN_PREFIX, SETTING_NAMES, SINGLE_SCAN
 from mergecheck.model.case import Case, Target
 from mergecheck.model.outcome import Unsupported
 
 
-def test_every_axis_has_a_base_and_a_place() -> None:
-    """So that the list names them all, and each name is one place."""
-    assert set(BASE_NAMES) == set(Axis)
-    assert {axis_value.axis for axis_value in AXIS_VALUES} == set(Axis) - {Axis.PLUGIN}  # a plugin brings its own place
-    assert len({str(axis_value) for axis_value in AXIS_VALUES}) == len(AXIS_VALUES)
+def test_every_name_is_one_value() -> None:
+    """So that the command line can name each, and a saved case its variant."""
+    assert len({str(value) for value in OWN.values}) == len(OWN.values)
+    assert {value.axis for value in OWN.values} == {axis.name for axis in OWN.axes}
 
 
-def test_every_exemption_has_a_rule() -> None:
+def test_every_change_that_is_allowed_has_a_rule() -> None:
     """What may change is part of the specification."""
-    exemptions = [exemption for axis_value in AXIS_VALUES for exemption in axis_value.exemptions]
-    assert all(exemption.rules for exemption in exemptions)
-    assert all(e.metrics or e.observables or e.errors for e in exemptions)
+    allowed = [allowed for value in OWN.values for allowed in value.may_change]
+    assert all(one.rules and one.names for one in allowed)
 
 
-@pytest.mark.parametrize("variant", SINGLES, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", OWN.singles, ids=lambda variant: variant.name)
 def test_a_name_leads_back_to_its_variant(variant: object) -> None:
     """The command line and saved cases name variants."""
-    assert variant_named(str(getattr(variant, "name", ""))).name == getattr(variant, "name", None)
+    assert OWN.named(str(getattr(variant, "name", ""))).name == getattr(variant, "name", None)
 
 
 def test_what_a_place_needs_comes_along() -> None:
     """Only adaptive execution chooses the shuffled hash join for small tables."""
-    assert variant_named("join=shuffled-hash").name == "join=shuffled-hash,aqe=on,partitions=2,splits=many"
-    assert "partitions=5" in variant_named("partitions=5,join=shuffled-hash").name
+    assert AXES.named("join=shuffled-hash").name == "join=shuffled-hash,aqe=on,partitions=2,splits=many"
+    assert "partitions=5" in AXES.named("partitions=5,join=shuffled-hash").name
 
 
 @pytest.mark.parametrize(
@@ -56,15 +54,15 @@ def test_what_a_place_needs_comes_along() -> None:
 def test_an_unknown_name_is_a_mistake_of_the_user(name: str, said: str) -> None:
     """With what is allowed."""
     with pytest.raises(UserInputError, match=r"mergecheck variants --list") as caught:
-        variant_named(name)
+        AXES.named(name)
     assert said in str(caught.value)
 
 
 def test_the_base_stands_still_and_a_case_keeps_its_settings() -> None:
     """A setting of the case goes before the base's, a variant's before both."""
     case = replace(UPSERT, conf={"spark.sql.shuffle.partitions": "3", VARIANT_SETTING: "aqe=on"})
-    assert base_of(case).conf == {**BASE_SETTINGS, "spark.sql.shuffle.partitions": "3"}
-    assert variant_named("partitions=5").applied(case).conf["spark.sql.shuffle.partitions"] == "5"
+    assert AXES.base_of(case).conf == {**AXES.base, "spark.sql.shuffle.partitions": "3"}
+    assert AXES.named("partitions=5").applied(case).conf["spark.sql.shuffle.partitions"] == "5"
 
 
 def test_domains() -> None:
@@ -72,7 +70,7 @@ def test_domains() -> None:
     facts = facts_of(UPSERT, REFERENCE.evaluate(UPSERT))
 
     def holds(name: str, case: Case) -> bool:
-        return variant_named(name).holds(case, facts)
+        return AXES.named(name).holds(case, facts)
 
     assert not holds("insert-only=off", UPSERT)
     assert holds("insert-only=off", INSERT)
@@ -86,53 +84,108 @@ def test_domains() -> None:
 def test_selection_hangs_on_the_number_alone() -> None:
     """The same case number gives the same variants, at least eight of them, and a run comes round to every place."""
     facts = facts_of(UPSERT, REFERENCE.evaluate(UPSERT))
-    first, _ = selected(5, UPSERT, facts)
-    assert [v.name for v in first] == [v.name for v in selected(5, UPSERT, facts)[0]]
+    first, _ = selected(5, UPSERT, facts, AXES)
+    assert [v.name for v in first] == [v.name for v in selected(5, UPSERT, facts, AXES)[0]]
     assert len(first) >= 8
-    chosen = [selected(index, UPSERT, facts, own=OWN)[0] for index in range(len(SINGLES))]
-    tried = {str(axis_value) for variant in itertools.chain(*chosen) for axis_value in variant.axis_values}
-    outside = {variant.axis_values[0] for variant in SINGLES if not variant.holds(UPSERT, facts)}
-    assert tried == {str(axis_value) for axis_value in AXIS_VALUES} - {str(axis_value) for axis_value in outside}
+    chosen = [selected(index, UPSERT, facts, OWN)[0] for index in range(len(OWN.singles))]
+    tried = {str(value) for variant in itertools.chain(*chosen) for value in variant.values}
+    outside = {single.name for single in OWN.singles if not single.holds(UPSERT, facts)}
+    assert tried == {str(value) for value in OWN.values} - outside
 
 
 def test_a_given_case_runs_under_every_place() -> None:
     """Somebody who gives a case wants it all."""
-    inside, outside = every(UPSERT, facts_of(UPSERT, REFERENCE.evaluate(UPSERT)), own=OWN)
-    assert {v.name for v in (*inside, *outside)} >= {v.name for v in SINGLES}
+    inside, outside = every(UPSERT, facts_of(UPSERT, REFERENCE.evaluate(UPSERT)), OWN)
+    assert {v.name for v in (*inside, *outside)} >= {v.name for v in OWN.singles}
     random_key = replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()"))
-    assert every(random_key, facts_of(UPSERT, REFERENCE.evaluate(UPSERT))) == ((), ())
+    assert every(random_key, facts_of(UPSERT, REFERENCE.evaluate(UPSERT)), OWN) == ((), ())
 
 
-def test_our_engine_declares_every_setting_that_a_place_sets() -> None:
-    """A place with a setting that the engine does not declare would be left out, and nobody told."""
-    assert PySparkEngine.capabilities.own_settings >= OWN
-    assert PySparkEngine.capabilities.own_settings >= set(OWN_BASE_SETTINGS)
+def test_our_engine_declares_every_switch_of_its_own_as_an_axis() -> None:
+    """A switch without an axis would be tried by nobody."""
+    declared = {axis.setting for axis in PySparkEngine.capabilities.axes}
+    assert {name for name in SETTING_NAMES if name.startswith(OWN_PREFIX)} <= declared
 
 
-def test_our_engine_stands_at_its_own_base() -> None:
-    """Two scans, unless the case or the variant says otherwise; an engine without the setting never hears of it."""
+def test_an_engine_is_run_at_the_base_of_its_axes() -> None:
+    """Two scans for our merge, unless the case or the variant says otherwise; no other engine gets the setting."""
     seen: list[dict[str, str]] = []
 
     class Listening:
         name, version = "listening", "1"
 
-        def __init__(self, own_settings: frozenset[str]) -> None:
-            self.capabilities = Capabilities(own_settings=own_settings)
+        def __init__(self, axes: tuple[Axis, ...]) -> None:
+            self.capabilities = Capabilities(axes=axes)
+
+        def run(self, case: Case) -> Unsupported:
+            seen.append(dict(case.conf))
+            return Unsupported("listens only")
 
         def run_recorded(self, case: Case) -> Recorded:
-            seen.append(dict(case.conf))
-            return Recorded(result=Unsupported("listens only"), plans=())
+            return Recorded(result=self.run(case), plans=())
 
-    for own, conf in ((OWN, {}), (OWN, {SINGLE_SCAN: "true"}), (frozenset(), {})):
-        VariantChecker(Listening(own)).check_base(replace(UPSERT, conf=conf))
-    assert [given.get(SINGLE_SCAN) for given in seen] == ["false", "true", None]
+        def close(self) -> None:
+            pass
+
+    own = PySparkEngine.capabilities.axes
+    for axes, conf in ((own, {}), (own, {SINGLE_SCAN: "true"}), (SPARKS, {}), ((), {})):
+        VariantChecker(Listening(axes)).check_base(replace(UPSERT, conf=conf))
+    assert [given.get(SINGLE_SCAN) for given in seen] == ["false", "true", None, None]
+    assert [PROFILE_SETTINGS[Profile.TINY].items() <= given.items() for given in seen] == [True, True, True, False]
 
 
-def test_settings_of_our_merge_are_for_our_engine() -> None:
-    """Another engine has no such places, alone or mixed, and none of them counts as passed over."""
+def test_an_axis_gives_its_setting_a_base_and_values() -> None:
+    """In texts, by names, or without a base."""
+    axes = EngineAxes(
+        (
+            Axis("acme.lowShuffle", base="off", values=("on",), may_change=("numTargetFilesAdded",)),
+            Axis("rules", setting="acme.rules", values=("a,b", "none"), applies_to=("insert-only",)),
+            Axis("fast", setting="acme.fast", base="no", values={"no": "0", "yes": "1"}, needs={"rules": "none"}),
+        )
+    )
+    assert axes.base == {"acme.lowShuffle": "off", "acme.fast": "0"}
+    assert [variant.name for variant in axes.singles[:4]] == [
+        "acme.lowShuffle=on",
+        "rules=a+b",
+        "rules=none",
+        "rules=none,fast=yes",
+    ]
+    fast = axes.named("fast=yes")
+    assert fast.lines() == ("axis rules: unset -> none", "axis fast: no -> yes")
+    assert fast.applied(INSERT).conf == {"acme.lowShuffle": "off", "acme.fast": "1", "acme.rules": "none"}
+    assert fast.judged(INSERT).conf == {}  # the reference never sees the switch of an engine
     facts = facts_of(UPSERT, REFERENCE.evaluate(UPSERT))
-    chosen = [selected(index, UPSERT, facts) for index in range(len(SINGLES))]
-    met = [variant for pair in (*chosen, every(UPSERT, facts)) for part in pair for variant in part]
-    assert met
-    assert not any(axis_value.own_settings for variant in met for axis_value in variant.axis_values)
-    assert any(axis_value.own_settings for axis_value in AXIS_VALUES)
+    assert not fast.holds(UPSERT, facts)
+    assert fast.holds(INSERT, facts)
+
+
+@pytest.mark.parametrize(
+    ("axis", "message"),
+    [
+        (Axis("a", values=("b",), applies_to=("insert_only",)), "Did you mean 'insert-only'"),
+        (Axis("a", values=("b",), needs={"c": "d"}), "it needs c=d, which no axis has"),
+        (Axis("files", values=("b",)), "a name that is taken: files"),
+    ],
+)
+def test_an_axis_that_names_what_there_is_not_is_a_mistake_of_the_user(axis: Axis, message: str) -> None:
+    """Found before anything runs."""
+    with pytest.raises(UserInputError, match=message):
+        EngineAxes((axis,))
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ([Axis("a", values=("b",))], "axes must be a tuple of mergecheck.Axis"),
+        ((Axis("a=b", values=("b",)),), "the name of an axis"),
+        ((Axis("a", base=1, values=("b",)),), "base of a must be a text"),  # type: ignore[arg-type]
+        ((Axis("a", values="on"),), "values of a must be a tuple"),  # type: ignore[arg-type]
+        ((Axis("a"),), "not empty"),
+        ((Axis("a", values=("b",), may_change="path"),), "may_change of a"),  # type: ignore[arg-type]
+        ((Axis("a", values=("b",), applies_to="insert-only"),), "applies_to of a"),  # type: ignore[arg-type]
+        ((Axis("a", values=("b",), needs=("c",)),), "needs of a"),  # type: ignore[arg-type]
+    ],
+)
+def test_an_axis_of_wrong_types_is_named(axes: tuple[Axis, ...], message: str) -> None:
+    """With the part, and with what it must be."""
+    assert message in str(wrong_capability(Capabilities(axes=axes)))

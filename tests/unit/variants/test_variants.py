@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from variant_cases import INSERT, REFERENCE, SCHEMA, UPSERT
+from variant_cases import AXES, INSERT, REFERENCE, SCHEMA, SPARKS, UPSERT
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.verbs.variants.variants import exit_code
@@ -15,14 +15,13 @@ from mergecheck.harness.engine import Capabilities, ConfigurableEngine, Recorded
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
-from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
+from mergecheck.harness.oracles.transformations.domains import AMBIGUOUS
 from mergecheck.harness.search.batching import PAIR, batch_of
 from mergecheck.harness.search.stream import Drawn
-from mergecheck.harness.variants.axes.axis_values import BASE_SETTINGS
-from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named
 from mergecheck.harness.variants.bisect import bisect
 from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.saved import check_saved
+from mergecheck.harness.variants.variant import VARIANT_SETTING
 from mergecheck.harness.variants.variants_run import VariantRun
 from mergecheck.harness.variants.variants_text import finding_report, run_document, summary_lines
 from mergecheck.harness.verdict import Check, EngineDownError, ExitCode, UserInputError, Verdict
@@ -53,7 +52,7 @@ class Predicting:
 
     name = "predicting"
     version = "1"
-    capabilities = Capabilities()
+    capabilities = Capabilities(axes=SPARKS)
 
     def __init__(self, wrong: Callable[[Case, Outcome], EngineResult] = lambda _, outcome: outcome) -> None:
         self._wrong = wrong
@@ -86,9 +85,6 @@ class Predicting:
         pass
 
 
-"""What the engine of this project declares as its own settings."""
-
-
 def losing_a_row(*settings: tuple[str, str]) -> Callable[[Case, Outcome], EngineResult]:
     """Lose a row where the case has all of the settings."""
 
@@ -108,7 +104,7 @@ def running(engine: ConfigurableEngine, *names: str, findings: FindingsDirectory
     return VariantRun(
         VariantChecker(engine),
         findings=findings,
-        only=tuple(variant_named(name) for name in names),
+        only=tuple(AXES.named(name) for name in names),
         limits=ShrinkLimits(max_seconds=20, max_runs=40),
     )
 
@@ -132,9 +128,7 @@ def test_the_insert_only_path_never_checks_and_the_classic_one_does() -> None:
 
     def never(case: Case, outcome: Outcome) -> EngineResult:
         return (
-            Rejection(error_class=AMBIGUOUS, message="", unchanged=True)
-            if len(case.conf) > len(BASE_SETTINGS)
-            else outcome
+            Rejection(error_class=AMBIGUOUS, message="", unchanged=True) if len(case.conf) > len(AXES.base) else outcome
         )
 
     spurious = running(Predicting(never), "insert-only=off")
@@ -173,8 +167,8 @@ def test_a_fault_of_two_axes_is_bisected_to_both() -> None:
 @pytest.mark.parametrize("number", range(1, 32))
 def test_bisect_finds_any_set_of_axes(number: int) -> None:
     """The smallest set, whichever of five it is, without asking a set twice."""
-    variant = variant_named("aqe=on,codegen=expressions,partitions=2,files=one,row-groups=2")
-    wanted = {str(c) for i, c in enumerate(variant.axis_values) if number >> i & 1}
+    variant = AXES.named("aqe=on,codegen=expressions,partitions=2,files=one,row-groups=2")
+    wanted = {str(c) for i, c in enumerate(variant.values) if number >> i & 1}
     asked: list[str] = []
 
     def flips(candidate: object) -> bool:
@@ -235,7 +229,7 @@ def test_a_saved_case_that_its_variant_cannot_be_asked_about_is_unsupported() ->
     elsewhere = check_saved(saved, Checker(engine=ReferenceAsEngine()))
     assert (elsewhere.verdict, elsewhere.reason) == (
         Verdict.UNSUPPORTED,
-        "variant aqe=on: reference takes no settings",
+        "variant aqe=on: reference has no axis aqe",
     )
     outside = replace(UPSERT, conf={VARIANT_SETTING: "insert-only=off"})
     report = check_saved(outside, Checker(engine=Predicting()))
@@ -243,8 +237,8 @@ def test_a_saved_case_that_its_variant_cannot_be_asked_about_is_unsupported() ->
         Verdict.UNSUPPORTED,
         "variant insert-only=off: the case is outside its domain",
     )
-    with pytest.raises(UserInputError, match="no variant 'nosuch=on'"):
-        check_saved(replace(UPSERT, conf={VARIANT_SETTING: "nosuch=on"}), Checker(engine=Predicting()))
+    with pytest.raises(UserInputError, match="no variant 'aqe=half'"):
+        check_saved(replace(UPSERT, conf={VARIANT_SETTING: "aqe=half"}), Checker(engine=Predicting()))
 
 
 def test_a_difference_that_does_not_come_back_is_no_finding(tmp_path: Path) -> None:
@@ -278,7 +272,7 @@ def batched_run(wrong: Callable[[Case, Outcome], EngineResult], findings: Findin
     return VariantRun(
         VariantChecker(Predicting(wrong)),
         findings=findings,
-        only=(variant_named("aqe=on,partitions=5"),),
+        only=(AXES.named("aqe=on,partitions=5"),),
         limits=ShrinkLimits(max_seconds=0, max_runs=0),
     )
 
@@ -296,7 +290,8 @@ def test_a_difference_in_a_batch_is_looked_for_in_its_pairs(tmp_path: Path) -> N
     assert [f.variant and f.variant.name for f in run.found] == ["aqe=on"]
     assert PAIR not in run.found[0].report.case.sql
     assert (run.counts.num_cases, run.counts.num_batched, run.counts.num_variants) == (1, 6, 1)
-    assert "6 pairs of tables in batches, each batch one case" in summary_lines(run.counts, required=())
+    lines = summary_lines(run.counts)
+    assert "6 pairs of tables in batches, each batch one case; 6 comparisons of a pair with its base" in lines
     run.run([UPSERT])
     assert (run.counts.num_cases, run.counts.num_batched) == (2, 6)
 

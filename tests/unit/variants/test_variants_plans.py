@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mergecheck.harness.variants.axes.plans import fingerprint_of
+from mergecheck.harness.variants.plans import fingerprint_of
 
 STATIC = """== Physical Plan ==
 * HashAggregate (5)

@@ -28,8 +28,8 @@ from mergecheck.harness.report.document import CaseDocument, case_document
 from mergecheck.harness.report.explain import row_lines
 from mergecheck.harness.report.explanation_json import explanation_json
 from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
-from mergecheck.harness.variants.axes.variant import without_variant
 from mergecheck.harness.variants.saved import check_saved
+from mergecheck.harness.variants.variant import without_variant
 from mergecheck.harness.verdict import ExitCode, Expressions, Verdict
 from mergecheck.model.outcome import Unsupported
 from mergecheck.reference import MergeReference

@@ -10,7 +10,7 @@ from mergecheck.harness.cli.verbs.variants.runs import exit_code, run_variants, 
 from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.harness.findings.corpus import find_case_file
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named
+from mergecheck.harness.variants.variant import VARIANT_SETTING
 from mergecheck.harness.variants.variants_text import run_document
 from mergecheck.harness.verdict import ExitCode, UserInputError
 from mergecheck.model.case_file import load_cases
@@ -38,7 +38,7 @@ def bisect(*, case: str, engine_name: str, names: tuple[str, ...], trust: bool, 
     run, interrupted = run_variants(
         engine_name,
         list(loaded),
-        only=tuple(variant_named(name) for name in names),
+        names=names,
         deviations=known_deviations((), none=False),
         limits=ShrinkLimits(max_seconds=0, max_runs=0),
     )

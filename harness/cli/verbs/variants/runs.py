@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mergecheck.harness.cli.output.status_line import StatusLine
-from mergecheck.harness.engine import ConfigurableEngine
-from mergecheck.harness.engines.registry import engines_with
 from mergecheck.harness.engines.spark_versions.plugins import given_plugin, known_plugin
 from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.processes.interrupts import interrupts_kept
@@ -19,9 +17,8 @@ from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.properties.case_space import CaseSpace
 from mergecheck.harness.search.session import WARM_UP, cases_for, open_engine, rerun_on
 from mergecheck.harness.search.stream import Drawn, Draws
-from mergecheck.harness.variants.axes.plugin_value import plugin_value
-from mergecheck.harness.variants.axes.variant import Variant, variant_named
 from mergecheck.harness.variants.judge import Ending, VariantChecker
+from mergecheck.harness.variants.variant import PLUGIN, axes_of
 from mergecheck.harness.variants.variants_run import LIMITS, VariantRun
 from mergecheck.harness.variants.with_plugin import with_plugin
 from mergecheck.harness.verdict import ExitCode, UserInputError, Verdict
@@ -30,13 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mergecheck.harness.deviations.registry import Deviations
-    from mergecheck.harness.engine import Engine
     from mergecheck.harness.engines.spark_versions.plugins import Plugin
     from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.variants.counts import Counts
     from mergecheck.harness.variants.finding import VariantFinding
     from mergecheck.model.case import Case
+
+MOST_DRAWS = 25
+"""Draws for one case to which an asked variant applies; the rarest applies to about one case in ten."""
 
 variant_option = click.option(
     "--variant",
@@ -69,34 +68,34 @@ def plugin_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chosen_variants(
-    names: tuple[str, ...], spark_settings: tuple[str, ...], proof: tuple[str, ...]
-) -> tuple[tuple[Variant, ...], Plugin | None]:
-    """Read the variants, and the plugin that they need.
+    names: tuple[str, ...], spark_settings: tuple[str, ...] = (), proof: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], Plugin | None]:
+    """Read the plugin that variants need, and return their names, also of the one that options give.
 
     Raises:
-        UserInputError: if there is no such variant, or there are two plugins.
+        UserInputError: if there are two plugins.
     """
-    only = tuple(variant_named(name) for name in names)
-    parts = [part.strip().removeprefix("plugin=") for name in names for part in name.split(",")]
+    parts = [part.strip().removeprefix(f"{PLUGIN}=") for name in names for part in name.split(",")]
     plugins = [plugin for part in parts if (plugin := known_plugin(part)) is not None]
     if spark_settings or proof:
         given = given_plugin(spark_settings, proof)
         plugins.append(given)
-        only = (*only, Variant((plugin_value(given),)))
+        names = (*names, f"{PLUGIN}={given.name}")
     if len(plugins) > 1 and any(plugin != plugins[0] for plugin in plugins):
         raise UserInputError("a run has one plugin: give one of --variant PLUGIN and --spark-conf")
-    return only, plugins[0] if plugins else None
+    return names, plugins[0] if plugins else None
 
 
-def exit_code(run: VariantRun, *, required: tuple[str, ...]) -> ExitCode:
-    """Return the exit code of a run. An operator that should have run and did not makes it inconclusive."""
+def exit_code(run: VariantRun, *, required: tuple[str, ...] = (), required_paths: tuple[str, ...] = ()) -> ExitCode:
+    """Return the exit code of a run. An operator or a path that should have run and did not makes it inconclusive."""
     counts = run.counts
     if run.found:
         return ExitCode.MISMATCH
     if counts.bases[Verdict.ENGINE_ERROR] or counts.endings[Ending.ENGINE_ERROR]:
         return ExitCode.ENGINE
     judged = counts.endings[Ending.EQUAL] + counts.endings[Ending.EXEMPT] + counts.endings[Ending.KNOWN]
-    if not judged or counts.num_flaky or counts.unseen() or counts.missing(required):
+    missing = counts.missing(required) or counts.missing_paths(required_paths)
+    if not judged or counts.num_flaky or counts.unseen() or missing:
         return ExitCode.INCONCLUSIVE
     return ExitCode.AGREE
 
@@ -105,7 +104,7 @@ def run_variants(
     engine_name: str,
     given: list[Case] | None,
     *,
-    only: tuple[Variant, ...],
+    names: tuple[str, ...],
     plugin: Plugin | None = None,
     deviations: Deviations,
     seed: int = 0,
@@ -113,6 +112,8 @@ def run_variants(
     batch_size: int = 1,
     max_cases: int | None = None,
     max_seconds: float | None = None,
+    max_findings: int | None = None,
+    unset: frozenset[str] = frozenset(),
     findings: FindingsDirectory | None = None,
     limits: ShrinkLimits | None = None,
 ) -> tuple[VariantRun, bool]:
@@ -124,32 +125,39 @@ def run_variants(
         The run, and whether Ctrl+C ended it.
 
     Raises:
-        UserInputError: the engine takes no Spark settings.
+        UserInputError: the engine has no such axis, or declares an axis that cannot be used.
         EngineDownError: the engine does not start.
     """
     with _Progress() as progress, open_engine(engine_name) as plain, ExitStack() as stack:
         engine = plain
         if plugin is not None:
             engine = stack.enter_context(closing(with_plugin(plain, engine_name, plugin)))
-        draws = Draws(cases_for(engine), seed=seed, first=first, batch_size=batch_size)
+        axes = axes_of(engine, plugin)
+        only = tuple(axes.named(name) for name in names)
+        # the axes give their settings to variants, so that the cases carry none
+        focus = frozenset(name for variant in only for name in axes.favoured(variant))
+        cases = cases_for(engine, focus=focus, draws_settings=False)
+        draws = Draws(cases, seed=seed, first=first, batch_size=batch_size)
         run = VariantRun(
             VariantChecker(
-                _configurable(engine, engine_name),
+                engine,
+                axes=axes,
                 deviations=deviations,
                 rerun=rerun_on(engine_name, deviations=deviations),
             ),
             findings=findings,
             only=only,
             plugin=plugin,
+            unset=unset,
             limits=limits or LIMITS,
             listener=progress.found,
             progress=progress.at,
         )
         run_limited(engine, WARM_UP, DEFAULT_LIMIT)
-        cases = _drawn(draws, max_cases) if given is None else given[:max_cases]
+        stream = _drawn(draws, max_cases, run) if given is None else given[:max_cases]
         try:
             with interrupts_kept():
-                run.run(cases, max_seconds=max_seconds)
+                run.run(stream, max_seconds=max_seconds, max_findings=max_findings)
         except KeyboardInterrupt:
             return run, True
     return run, False
@@ -179,19 +187,11 @@ class _Progress(StatusLine):
             return f"starting the engine  {seconds}"
         counts = self._counts
         cases = f"{counts.num_cases} cases" + (f" with {counts.num_batched} pairs" if counts.num_batched else "")
-        return f"{cases}  {counts.num_variants} runs of variants  findings {self._num_found}  {seconds}"
+        runs = f"{counts.num_variants} runs of variants  {counts.num_compared} comparisons"
+        return f"{cases}  {runs}  findings {self._num_found}  {seconds}"
 
 
-def _drawn(draws: Draws, max_cases: int | None) -> Iterator[Drawn]:
+def _drawn(draws: Draws, max_cases: int | None, run: VariantRun) -> Iterator[Drawn]:
+    """Draw cases to which some variant that was asked for applies, as far as a few more draws give such cases."""
     for _ in itertools.count() if max_cases is None else range(max_cases):
-        yield draws.batched(draws.draw(CaseSpace()))
-
-
-def _configurable(engine: Engine, name: str) -> ConfigurableEngine:
-    if isinstance(engine, ConfigurableEngine):
-        return engine
-    raise UserInputError(
-        f"engine {name!r} takes no Spark settings, so it has no variants. Installed engines that do: "
-        f"{', '.join(engines_with('run_recorded')) or 'none'}. An engine of your own needs run_recorded "
-        "(mergecheck.harness.engine.ConfigurableEngine)."
-    )
+        yield draws.batched(draws.draw_wanted(run.wants, most=MOST_DRAWS) if run.only else draws.draw(CaseSpace()))

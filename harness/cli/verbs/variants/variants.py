@@ -34,9 +34,11 @@ from mergecheck.harness.cli.verbs.variants.runs import (
 )
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.search.session import open_engine
+from mergecheck.harness.variants.variant import axes_of
 from mergecheck.harness.variants.variants_text import (
     COLUMNS,
-    axis_values_json,
+    axes_json,
     finding_report,
     list_lines,
     rows_of,
@@ -72,8 +74,20 @@ DEFAULT_MAX_CASES = 50
     help="End with exit code 4 if no executed plan has this operator, for example BroadcastHashJoin.",
 )
 @click.option(
-    "--list", "lists", is_flag=True, help="List the axes with their values, domains and exceptions; run nothing."
+    "--require-path",
+    "required_paths",
+    multiple=True,
+    metavar="NAME",
+    help="End with exit code 4 if no merge took this path of the engine (Outcome.paths). Repeat it for more.",
 )
+@click.option(
+    "--unset",
+    multiple=True,
+    metavar="SETTING",
+    help="Take this setting out of every case, so that it excludes no variant. Repeat it for more.",
+)
+@click.option("--max-findings", type=click.IntRange(min=1), metavar="N", help="Stop after N different findings.")
+@click.option("--list", "lists", is_flag=True, help="List the axes of the engine with their values; run nothing.")
 @findings_option("Where differences are saved, and ids of findings are looked up.")
 @deviation_options
 @trust_option
@@ -92,6 +106,9 @@ def variants(
     spark_settings: tuple[str, ...],
     proof: tuple[str, ...],
     required: tuple[str, ...],
+    required_paths: tuple[str, ...],
+    unset: tuple[str, ...],
+    max_findings: int | None,
     lists: bool,
     findings_directory: Path,
     deviation_files: tuple[Path, ...],
@@ -107,12 +124,14 @@ def variants(
     given).
     """
     if lists:
+        with open_engine(engine_name) as engine:
+            axes = axes_of(engine)
         if as_json:
-            emit_json({"variants": axis_values_json()})
+            emit_json({"variants": axes_json(axes)})
         else:
-            show("\n".join(list_lines()))
+            show("\n".join(list_lines(axes)))
         return ExitCode.AGREE
-    only, plugin = chosen_variants(names, spark_settings, proof)
+    chosen, plugin = chosen_variants(names, spark_settings, proof)
     given = _given(paths, findings_directory, trust=trust)
     if given is not None and batch_size > 1:
         raise UserInputError("--batch is for random cases: leave out either --batch or CASE")
@@ -129,29 +148,39 @@ def variants(
         batch_size=batch_size,
         max_cases=max_cases,
         max_seconds=max_seconds,
-        only=only,
+        max_findings=max_findings,
+        unset=frozenset(unset),
+        names=chosen,
         plugin=plugin,
         findings=FindingsDirectory(findings_directory),
         deviations=deviations,
     )
-    code = ExitCode.INTERRUPTED if interrupted else exit_code(run, required=required)
+    code = exit_code(run, required=required, required_paths=required_paths)
+    code = ExitCode.INTERRUPTED if interrupted else code
     flags = "".join(f" --variant {name}" for name in names)
     flags += "".join(f" --spark-conf {shlex.quote(text)}" for text in spark_settings)
     flags += "".join(f" --proof {shlex.quote(operator)}" for operator in proof)
+    flags += "".join(f" --unset {shlex.quote(name)}" for name in unset)
     flags += (f" --first {first}" if first else "") + (f" --batch {batch_size}" if batch_size > 1 else "")
     again = (
         f"mergecheck variants --engine {engine_name}{flags} --seed {seed} --max-cases {max(1, run.counts.num_cases)}"
     )
     if as_json:
-        document = run_document(run.counts, run.found, required=required)
+        document = run_document(run.counts, run.found, required=required, required_paths=required_paths)
         emit_json({"engine": engine_name, "seed": None if paths else seed, **document, "exit_code": int(code)})
     else:
-        _show(run, required=required)
+        _show(run, required=required, required_paths=required_paths)
         if not paths:
             show(f"seed {seed}  same cases again: {again}")
     if html_file is not None:
         page = variants_page(
-            run.counts, run.found, engine=engine_name, required=required, again="" if paths else again, code=code
+            run.counts,
+            run.found,
+            engine=engine_name,
+            required=required,
+            required_paths=required_paths,
+            again="" if paths else again,
+            code=code,
         )
         write_html(html_file, page)
     return code
@@ -166,7 +195,7 @@ def _given(paths: tuple[str, ...], findings: Path, *, trust: bool) -> list[Case]
     return [saved.case for saved in corpus.cases]
 
 
-def _show(run: VariantRun, *, required: tuple[str, ...]) -> None:
+def _show(run: VariantRun, *, required: tuple[str, ...], required_paths: tuple[str, ...]) -> None:
     for finding in run.found:
         show(finding_report(finding, path=finding.path or Path(f"{finding.report.case.id}.json")) + "\n")
     table = Table(box=None, pad_edge=False)
@@ -175,4 +204,4 @@ def _show(run: VariantRun, *, required: tuple[str, ...]) -> None:
     for row in rows_of(run.counts):
         table.add_row(*row)
     show_table(table)
-    show("\n".join(["", *summary_lines(run.counts, required=required)]))
+    show("\n".join(["", *summary_lines(run.counts, required=required, required_paths=required_paths)]))

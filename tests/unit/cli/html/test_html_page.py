@@ -30,11 +30,10 @@ from mergecheck.harness.properties.statistics import Counts, Stop, Summary
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.report.fuzz_figures import RunFigures
-from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
-from mergecheck.harness.variants.axes.plans import PlanFingerprint
-from mergecheck.harness.variants.axes.variant import variant_named
 from mergecheck.harness.variants.counts import Counts as VariantCounts
 from mergecheck.harness.variants.finding import VariantFinding
+from mergecheck.harness.variants.plans import PlanFingerprint
+from mergecheck.harness.variants.variant import EngineAxes
 from mergecheck.harness.verdict import CaseReport, Check, ExitCode, Mismatch, Verdict
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.outcome import Outcome, Prediction, Rejection
@@ -360,10 +359,13 @@ def test_variants() -> None:
     found = report()
     mark = fingerprint(found)
     assert mark is not None
-    variant = variant_named(str(AXIS_VALUES[0]))
-    counts = VariantCounts()
+    variant = EngineAxes().singles[0]
+    counts = VariantCounts(EngineAxes())
     counts.add_base(found, PlanFingerprint())
-    findings = [VariantFinding(fingerprint=mark, report=found, variant=one, found_with=one) for one in (variant, None)]
+    findings = [
+        VariantFinding(fingerprint=mark, report=found, explained=found, variant=one, found_with=one)
+        for one in (variant, None)
+    ]
     page = check_page(
         page_html(
             variants_page(counts, findings, engine="fake", required=("X",), again="again", code=ExitCode.MISMATCH)

@@ -1,4 +1,4 @@
-"""Relations that change the tables: their layout, their order, a part of their rows."""
+"""Relations whose answer changes in a known way, or that run a merge several times: on parts of tables, and again."""
 
 from __future__ import annotations
 
@@ -6,72 +6,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.oracles.relations.relation import Relation
-from mergecheck.harness.oracles.relations.shape import has_random_values
+from mergecheck.harness.properties.repeatable_values import has_random_values
 from mergecheck.harness.properties.source_tables import tables_of_queries, tables_of_source
 from mergecheck.harness.verdict import Check
-from mergecheck.model.case import CDF_PROPERTY, Source, Target
+from mergecheck.model.case import Source, Target
 from mergecheck.model.layout import physical_rows
-from mergecheck.model.types.data_types import STRING, Schema
-from mergecheck.reference.syntax.statement import Kind, is_matched_only
+from mergecheck.model.types.data_types import Schema
+from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mergecheck.harness.oracles.relations.relation import Trial
     from mergecheck.harness.verdict import Mismatch
     from mergecheck.model.case import Case, Row
 
-_MATCHED_ONLY = "spark.databricks.delta.merge.optimizeMatchedOnlyMerge.enabled"
 _BY_SOURCE = Kind.NOT_MATCHED_BY_SOURCE
-_CHANGE_FEED_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})  # R-632
 # They make a version of a merge that does nothing.
 _COMMIT_SETTINGS = frozenset(
     {"spark.databricks.delta.skipRecordingEmptyCommits", "spark.databricks.delta.write.txnAppId"}
 )
 _SUMMED = ("numTargetRowsUpdated", "numTargetRowsDeleted")
-
-
-def _relaid(files: Callable[[tuple[Row, ...]], tuple[tuple[Row, ...], ...]]) -> Callable[[Trial], tuple[Mismatch, ...]]:
-    """Store the same rows in other files, in another order (P-16)."""
-
-    def holds(trial: Trial) -> tuple[Mismatch, ...]:
-        case = trial.case
-        trial.require(condition=not has_random_values(case.sql) and not _fills_copied_structs(trial))
-        relaid = _with_target(case, files=tuple(file for file in files(case.target.rows) if file))
-        if case.source is not None:
-            relaid = replace(relaid, source=replace(case.source, rows=tuple(reversed(case.source.rows))))
-        trial.require(condition=relaid != case)
-        return trial.same(relaid, may_be_ambiguous=True)
-
-    return holds
-
-
-def _feed_switched(trial: Trial) -> tuple[Mismatch, ...]:
-    """Record changes, or do not (P-15)."""
-    trial.require(condition=not has_random_values(trial.case.sql))
-    trial.require(condition=_CHANGE_FEED_COLUMNS.isdisjoint(name.lower() for name in trial.outcome.schema.names))
-    feed = "false" if trial.case.target.change_data_feed else "true"
-    properties = {**trial.case.target.properties, CDF_PROPERTY: feed}
-    return trial.same(_with_target(trial.case, properties=properties))
-
-
-def _unpartitioned(trial: Trial) -> tuple[Mismatch, ...]:
-    """Store the table without partitions (P-17)."""
-    target = trial.case.target
-    trial.require(condition=bool(target.partition_by) and not has_random_values(trial.case.sql))
-    trial.require(condition=not _fills_copied_structs(trial))
-    texts = [c for c in target.schema.columns if c.name in target.partition_by and c.type == STRING]
-    trial.require(condition=not texts or not holds_empty_text(trial.case))  # it would be stored as NULL (R-744)
-    return trial.same(_with_target(trial.case, partition_by=()), may_be_ambiguous=True)
-
-
-def _route_switched(trial: Trial) -> tuple[Mismatch, ...]:
-    """Rewrite by the other join (P-17)."""
-    trial.require(condition=is_matched_only(trial.text.clauses) and not has_random_values(trial.case.sql))
-    value = "true" if trial.case.conf.get(_MATCHED_ONLY, "true").lower() == "false" else "false"
-    return trial.same(replace(trial.case, conf={**trial.case.conf, _MATCHED_ONLY: value}))
 
 
 def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
@@ -199,18 +153,6 @@ def _in_one_file(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
     return (rows,) if rows else ()
 
 
-def holds_empty_text(case: Case) -> bool:
-    """Return whether an empty text stands in a cell or in the statement."""
-    return "''" in case.sql or any("" in row for table in case.all_tables for row in table.rows)
-
-
-def _fills_copied_structs(trial: Trial) -> bool:
-    """Return whether copied NULL structs get new fields (R-244): then the files decide the result for a row."""
-    old, new = trial.case.target.schema.columns, trial.outcome.schema.columns
-    evolves = any(before.type != after.type for before, after in zip(old, new, strict=False))
-    return evolves and trial.case.conf.get(PRESERVE_NULL_STRUCTS, "true").lower() == "false"
-
-
 def _is_plain_key(value: object) -> bool:
     """Leave out NULL, which matches nothing, and zeros, of which floats have two that match (R-308, R-802)."""
     return value is not None and not (isinstance(value, float) and value == 0)
@@ -221,37 +163,7 @@ def _with_target(case: Case, **changes: object) -> Case:
     return replace(case, target=target)
 
 
-TABLE_RELATIONS = (
-    Relation(
-        name="P-16-one-file",
-        sentence="rows in one file are the same rows, in any order",
-        domain="no random values; no copied NULL struct gets fields",
-        holds=_relaid(lambda rows: (rows[::-1],)),
-    ),
-    Relation(
-        name="P-16-file-per-row",
-        sentence="rows in a file each are the same rows",
-        domain="no random values; no copied NULL struct gets fields",
-        holds=_relaid(lambda rows: tuple((row,) for row in rows)),
-    ),
-    Relation(
-        name="P-15",
-        sentence="the change feed changes no row and no row metric",
-        domain="no random values",
-        holds=_feed_switched,
-    ),
-    Relation(
-        name="P-17-partitions",
-        sentence="a table without partitions holds the same rows",
-        domain="partitioned; no empty text in a string partition; no random values; no copied NULL struct gets fields",
-        holds=_unpartitioned,
-    ),
-    Relation(
-        name="P-17-matched-only",
-        sentence="the optimisation for matched-only merges changes no row and no row metric",
-        domain="MATCHED clauses only; no random values",
-        holds=_route_switched,
-    ),
+RELATIONS_OF_SEVERAL_RUNS = (
     Relation(
         name="target-halves",
         sentence="what happens to a table is what happens to its two halves",

@@ -1,0 +1,73 @@
+"""The switches of this project's merge, which Delta Lake lacks: they change how a merge runs, never what it does."""
+
+from __future__ import annotations
+
+from mergecheck.harness.axis import Axis
+from mergecheck.harness.oracles.transformations.delta import FILES_WRITTEN, OTHER_TASKS
+from mergecheck.merge import conf
+
+# Random cases count as large in part, but leave no optimisation out: those that they need run in them.
+_LARGE = {"large-tables": "all"}
+MERGE_AXES: tuple[Axis, ...] = (
+    Axis(
+        "single-scan",
+        setting=conf.SINGLE_SCAN,
+        paths=("single_scan",),
+        drawn=False,
+        base="off",  # two scans give Spark more to plan than a single one
+        values={"off": "false", "on": "true"},
+        sentence="the task that writes finds out which files are touched",
+    ),
+    Axis(
+        "one-task",
+        setting=conf.ONE_TASK,
+        paths=("one_task",),
+        drawn=False,
+        base="on",
+        values={"off": "false"},
+        sentence="small merges are joined and written in as many tasks as Spark likes",
+        may_change=(FILES_WRITTEN,),
+    ),
+    Axis(
+        "large-tables",
+        setting=conf.LARGE_TABLE_BYTES,
+        paths=("source_keys", "broadcast_source", "low_shuffle"),
+        base="from 16 MiB",
+        values={"all": "0"},
+        sentence="every table counts as large, so that the optimisations for large tables are used",
+        may_change=(OTHER_TASKS,),  # changed rows and copied rows are written by two queries
+    ),
+    Axis(
+        "source-keys",
+        setting=conf.PRUNE_BY_SOURCE_KEYS,
+        paths=("source_keys",),
+        applies_to=("equality-on", "several-files"),
+        favours=("several-files", "key-ranges"),
+        drawn=False,
+        base="on",
+        values={"off": "false"},
+        sentence="files without a key of the source are read too",
+        needs=_LARGE,
+    ),
+    Axis(
+        "broadcast-source",
+        setting=conf.BROADCAST_SOURCE,
+        paths=("broadcast_source",),
+        drawn=False,
+        base="on",
+        values={"off": "false"},
+        sentence="Spark decides whether a small source is broadcast",
+        needs=_LARGE,
+    ),
+    Axis(
+        "low-shuffle",
+        setting=conf.LOW_SHUFFLE,
+        paths=("low_shuffle",),
+        applies_to=("not partitions",),
+        drawn=False,
+        base="on",
+        values={"off": "false"},
+        sentence="rows that are left alone go through the join with the others",
+        needs=_LARGE,
+    ),
+)

@@ -1,1 +1,0 @@
-"""Axes along which a case may be varied without changing its outcome, and the values of each axis."""
