@@ -32,8 +32,6 @@ def find_source_alias(statement: MergeStatement, source: DataFrame) -> str | Non
         UnsupportedStatementError: a qualifier names a part of the source, which is a join of several relations.
     """
     for name in dict.fromkeys(_qualifiers(statement)):
-        if name == statement.target_alias:
-            continue
         columns = _columns_of(source, name)
         if columns == source.columns:
             return name

@@ -79,6 +79,14 @@ def test_a_source_derived_from_the_target_is_told_by_names(table: Table) -> None
         merge.execute()
 
 
+@pytest.mark.parametrize(("of_target", "alias"), [("x", "x"), ("x", "X")])
+def test_a_name_that_both_tables_go_by_is_ambiguous(table: Table, of_target: str, alias: str) -> None:
+    """R-118: a source that has the target's alias is no source without one."""
+    merge = target(table).alias(of_target).merge(source(table).alias(alias), f.col("x.id") == f.col("x.id"))
+    with pytest.raises(AnalysisError, match="AMBIGUOUS_REFERENCE"):
+        merge.whenMatchedDelete().execute()
+
+
 TIME = dt.datetime(2020, 1, 1, 1, 2, 3, 4)  # noqa: DTZ001 - of the session's zone, as users write it
 EXPRESSIONS: dict[str, Callable[[], Column]] = {
     "arithmetic": lambda: (f.col("a") + 1) * -f.col("a") - f.col("a") % 2,

@@ -34,7 +34,8 @@ class Frame(DataFrame):
         name = star.removesuffix(".*").strip("`")
         self.tried.append(name)
         if name not in self.aliases:
-            raise AnalysisException(errorClass="CANNOT_RESOLVE_STAR_EXPAND", messageParameters={})
+            message = "no relation of this name"
+            raise AnalysisException(message, errorClass="CANNOT_RESOLVE_STAR_EXPAND", messageParameters={})
         return Frame(self.aliases[name])
 
 
@@ -206,7 +207,13 @@ def test_finds_the_alias_of_the_source_among_the_qualifiers_used() -> None:
     frame = Frame(["id", "st"], s=["id", "st"], st=["x"])
     statement = builder("t.id = st.x AND t.id = s.id", frame).whenMatchedDelete().statement()
     assert statement.source_alias == "s"
-    assert frame.tried == ["st", "s"], "the target's alias is not tried"
+    assert frame.tried == ["t", "st", "s"]
+
+
+def test_the_alias_of_the_target_may_be_the_alias_of_the_source() -> None:
+    """R-118: both sides then go by it, and a name of both is ambiguous."""
+    frame = Frame(["id"], t=["id"])
+    assert builder("t.id = t.id", frame).whenMatchedDelete().statement().source_alias == "t"
 
 
 def test_a_source_without_alias_has_none() -> None:
