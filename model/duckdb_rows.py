@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from duckdb import DuckDBPyConnection
+    from duckdb.sqltypes import DuckDBPyType
 
     from mergecheck.model.case import Row, Value
     from mergecheck.model.types.data_types import Schema
@@ -114,7 +115,7 @@ def read_rows(connection: DuckDBPyConnection, query: str, schema: Schema) -> tup
     """
     found = connection.sql(query).types
     wanted = [duckdb.sqltype(_stored_type(column.type)) for column in schema.columns]
-    if found != wanted:
+    if found != wanted and [_typed(one) for one in found] != wanted:
         raise TypeError(f"the query gives {', '.join(map(str, found))}, not {schema.ddl()}")
     names = [f"c{i}" for i in range(len(wanted))]
     carriers = ", ".join(as_carrier(name, column.type) for name, column in zip(names, schema.columns, strict=True))
@@ -148,6 +149,11 @@ def carrier_type(data_type: DataType) -> str:
     if isinstance(data_type, DecimalType) or data_type.name in _AS_TEXT:
         return "VARCHAR"
     return _stored_type(data_type)
+
+
+def _typed(found: DuckDBPyType) -> DuckDBPyType:
+    """Return a type with INTEGER for the type of an untyped NULL, which DuckDB calls "NULL"."""
+    return duckdb.sqltype(str(found).replace('"NULL"', "INTEGER"))
 
 
 def as_carrier(sql: str, data_type: DataType) -> str:

@@ -150,6 +150,14 @@ def test_a_query_of_other_types_is_not_read(ddl: str, sql: str, connection: Duck
 
 
 @pytest.mark.parametrize(
+    ("ddl", "sql", "value"), [("v VOID", "NULL", None), ("v STRUCT<`NULL`: INT>", "{'NULL': 1}", (1,))]
+)
+def test_an_untyped_null_of_a_query_is_read(ddl: str, sql: str, value: Any, connection: DuckDBPyConnection) -> None:
+    """DuckDB calls its type "NULL"; a field may have that name."""
+    assert read_rows(connection, f"SELECT {sql}", parse_schema(ddl)) == ((value,),)
+
+
+@pytest.mark.parametrize(
     ("ddl", "value"),
     [
         ("v STRING", 1),
