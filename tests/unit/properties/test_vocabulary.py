@@ -40,6 +40,10 @@ HEAD = "MERGE INTO target t USING source s ON t.k = s.k"
                 *("explicit-actions", "interleaved-clause-kinds"),
             },
         ),
+        (  # refused for its lists, and yet it has its clauses
+            "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (k) VALUES (1, 2)",
+            {"matched-delete", "sole-unconditional-delete", "insert", "explicit-actions"},
+        ),
         ("WHEN MATCHED THEN DELETE EVERYTHING", set()),
     ],
 )
