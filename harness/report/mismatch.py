@@ -27,7 +27,11 @@ _EXPLANATION_WIDTH = WIDTH - _LABEL_WIDTH - 2
 
 
 def mismatch_report(document: CaseDocument) -> str:
-    """Write the failure report of one case."""
+    """Write the failure report of one case.
+
+    Args:
+        document: the checked case, as ``case_document`` makes it.
+    """
     lines = [headline(document), *_indented(list(document.under)), ""]
     lines += _indented(_capped(table_lines(document.case), _TABLE_LINES, "rows or files"))
     lines += _indented(_capped(settings_lines(document.case), _SETTING_LINES, "settings"))
