@@ -109,6 +109,11 @@ class Draws:
                 break
         return drawn
 
+    @property
+    def makes_batches(self) -> bool:
+        """Whether ``batched`` puts several pairs of tables into one merge."""
+        return self._batch_size > 1
+
     def batched(self, drawn: Drawn) -> Drawn:
         """Put a case in a batch of its statement; it stays alone if it cannot be in one, or if all must be rejected."""
         if self._batch_size == 1:

@@ -138,9 +138,11 @@ class Counts:
 
     def unswitched(self) -> tuple[Transformation, ...]:
         """Return the values that were tried and have never switched a path of theirs."""
-        return tuple(
-            value for value in self.axes.values if self.of(value).num_proved and not self.of(value).num_switched
-        )
+        return tuple(one for one in self.tried() if self.of(one).num_proved and not self.of(one).num_switched)
+
+    def tried(self) -> tuple[Transformation, ...]:
+        """Return the values that were run or passed over."""
+        return tuple(value for value in self.axes.values if str(value) in self.values)
 
     def missing_paths(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that no merge of the run has taken."""
@@ -148,7 +150,7 @@ class Counts:
 
     def unseen(self) -> tuple[Transformation, ...]:
         """Return the places that were tried and whose operators no plan has shown."""
-        tried = [value for value in self.axes.values if value.plan and self.of(value).num_judged]
+        tried = [value for value in self.tried() if value.plan and self.of(value).num_judged]
         return tuple(value for value in tried if not self.of(value).num_seen)
 
     def missing(self, operators: Sequence[str]) -> tuple[str, ...]:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MOST_DRAWS = 25
 """Draws for one case to which an asked variant applies; the rarest applies to about one case in ten."""
 
+MOST_BATCH_DRAWS = 4
+"""Draws for one batch: about half of the cases cannot be in one."""
+
 variant_option = click.option(
     "--variant",
     "names",
@@ -194,4 +197,9 @@ class _Progress(StatusLine):
 def _drawn(draws: Draws, max_cases: int | None, run: VariantRun) -> Iterator[Drawn]:
     """Draw cases to which some variant that was asked for applies, as far as a few more draws give such cases."""
     for _ in itertools.count() if max_cases is None else range(max_cases):
-        yield draws.batched(draws.draw_wanted(run.wants, most=MOST_DRAWS) if run.only else draws.draw(CaseSpace()))
+        for _ in range(MOST_BATCH_DRAWS):
+            drawn = draws.draw_wanted(run.wants, most=MOST_DRAWS) if run.only else draws.draw(CaseSpace())
+            drawn = draws.batched(drawn)
+            if drawn.singles or not draws.makes_batches:
+                break
+        yield drawn
