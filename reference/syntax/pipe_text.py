@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.model.errors import RejectedError
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.grammar import Tree
 from mergecheck.reference.syntax.spark_tokens import Token, TokenKind
@@ -155,10 +156,12 @@ def _organized(left: _Left, organization: Tree, write: Write) -> _Left:
     text = write(organization)
     if not text:
         return left
+    is_cut = organization.has("LIMIT") or organization.has("OFFSET")
+    if is_cut and organization.has("BY"):
+        raise RejectedError("MULTIPLE_QUERY_RESULT_CLAUSES_WITH_PIPE_OPERATORS", "an order and LIMIT in one step")
     if left.ordered is not None and not organization.has("BY"):
         return left.with_all_columns(f"{left.ordered} {text}")
     query = f"{left.query} {text}"
-    is_cut = organization.has("LIMIT") or organization.has("OFFSET")
     return left.with_all_columns(query, query if organization.has("ORDER") and not is_cut else None)
 
 
