@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from mergecheck.harness.axis import Axis, wrong_axis
+from mergecheck.model.axis import Axis, wrong_axis
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mergecheck.harness.axis import Axis
 from mergecheck.harness.oracles.transformations.delta import FILES_WRITTEN, OTHER_TASKS
 from mergecheck.merge import conf
+from mergecheck.model.axis import Axis
 
 # Random cases count as large in part, but leave no optimisation out: those that they need run in them.
 _LARGE = {"large-tables": "all"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mergecheck.harness.axis import Axis, Transformation
 from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS, Profile
 from mergecheck.harness.engines.spark_case import SOURCE_SETTING
 from mergecheck.harness.oracles.transformations import domains
 from mergecheck.harness.oracles.transformations.delta import ANY_NUMBER_OF_FILES, FILES_WRITTEN, OTHER_TASKS
 from mergecheck.harness.oracles.transformations.statements import on_written
 from mergecheck.harness.oracles.transformations.tables import SIZES
+from mergecheck.model.axis import Axis, Transformation
 
 _BY_KEYS = "ON equates values of both tables"
 _GENERATED = ("codegen=whole-stage",)  # without it Spark hands on rows in any case

@@ -10,8 +10,8 @@ from mergecheck.harness.variants.variant import PLUGIN, Variant, plugin_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mergecheck.harness.axis import Transformation
     from mergecheck.harness.engines.spark_versions.plugins import Plugin
+    from mergecheck.model.axis import Transformation
 
 
 def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:

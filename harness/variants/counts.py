@@ -14,11 +14,11 @@ from mergecheck.model.outcome import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mergecheck.harness.axis import Transformation
     from mergecheck.harness.variants.judge import VariantReport
     from mergecheck.harness.variants.plans import PlanFingerprint
     from mergecheck.harness.variants.variant import EngineAxes, Variant
     from mergecheck.harness.verdict import CaseReport
+    from mergecheck.model.axis import Transformation
     from mergecheck.model.case import Case
 
 JUDGED = (Ending.EQUAL, Ending.EXEMPT, Ending.KNOWN, Ending.DIFFERENT)

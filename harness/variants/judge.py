@@ -21,11 +21,11 @@ from mergecheck.reference import MergeReference
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.axis import MayChange
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.variants.variant import Variant
     from mergecheck.harness.verdict import Mismatch
+    from mergecheck.model.axis import MayChange
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
     from mergecheck.reference.answer import Reference

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.axis import Axis, MayChange, Transformation
 from mergecheck.harness.configuration.similar_names import did_you_mean
 from mergecheck.harness.engines.spark_versions.plugins import PLUGIN_SETTING, known_plugin
 from mergecheck.harness.oracles.transformations.domains import having
 from mergecheck.harness.oracles.transformations.tables import TABLES, WRITTEN
 from mergecheck.harness.properties.vocabulary import PROPERTIES
 from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.axis import Axis, MayChange, Transformation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

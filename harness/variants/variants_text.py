@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mergecheck.harness.axis import MayChange, Transformation
     from mergecheck.harness.variants.counts import Counts
     from mergecheck.harness.variants.finding import VariantFinding
     from mergecheck.harness.variants.variant import EngineAxes
+    from mergecheck.model.axis import MayChange, Transformation
 
 
 def finding_report(finding: VariantFinding, *, path: Path) -> str:

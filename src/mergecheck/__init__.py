@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mergecheck.checking import cases, check, conform, evaluate, explain
-    from mergecheck.harness.axis import Axis, Transformation
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
     from mergecheck.harness.engines.registry import load_engine
     from mergecheck.harness.lab.conformance import Mark
     from mergecheck.harness.report.mismatch import mismatch_report
     from mergecheck.harness.verdict import CaseReport, EngineDownError, MergecheckError, Verdict
+    from mergecheck.model.axis import Axis, Transformation
     from mergecheck.model.case import Case, Source, Target
     from mergecheck.model.case_file import dump_case, load_cases
     from mergecheck.model.errors import SemanticsError
@@ -66,7 +66,7 @@ __all__ = [
 _MODULES = {
     "checking": ("cases", "check", "conform", "evaluate", "explain"),
     "harness.lab.conformance": ("Mark",),
-    "harness.axis": ("Axis", "Transformation"),
+    "model.axis": ("Axis", "Transformation"),
     "harness.engine": ("Capabilities", "Engine"),
     "harness.engines.registry": ("load_engine",),
     "harness.engines.duckdb.engine": ("DuckDbEngine",),

@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.axis import Axis
 from mergecheck.harness.engine import Capabilities, Recorded
 from mergecheck.harness.engines.spark_axes import SPARK_AXES
 from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.harness.verdict import EngineDownError
+from mergecheck.model.axis import Axis
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.reference import MergeReference
 

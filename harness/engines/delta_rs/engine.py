@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from mergecheck.harness.axis import Axis
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.arrow_layout import source_batches
 from mergecheck.harness.delta.observe import is_unchanged
@@ -37,6 +36,7 @@ from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.processes.start import half_of_memory
 from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.axis import Axis
 from mergecheck.model.case import Source
 from mergecheck.model.outcome import Rejection, Unsupported
 from mergecheck.model.storage import StringType

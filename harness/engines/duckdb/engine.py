@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from mergecheck.harness.axis import Axis
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.duckdb.native_tables import rows_of
@@ -30,6 +29,7 @@ from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.processes.start import half_of_memory
 from mergecheck.harness.processes.temp_dirs import directory_at, scratch_path
+from mergecheck.model.axis import Axis
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.axis import Axis
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
 from mergecheck.harness.engines.statement_forms import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.properties.vocabulary import AUTO_MERGE
+from mergecheck.model.axis import Axis
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.schema_json import as_nullable, check_constraints
 from mergecheck.model.types.data_types import (

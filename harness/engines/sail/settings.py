@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.axis import Axis
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness
 from mergecheck.harness.engines.statement_forms import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.properties.vocabulary import AUTO_MERGE
+from mergecheck.model.axis import Axis
 
 if TYPE_CHECKING:
     from mergecheck.model.case import Case

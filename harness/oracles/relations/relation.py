@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.axis import unchanged
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
@@ -17,6 +16,7 @@ from mergecheck.harness.oracles.transformations.domains import AMBIGUOUS
 from mergecheck.harness.properties.merge_text import StatementText, merge_text, written_merge
 from mergecheck.harness.properties.source_tables import source_table, tables_of_queries
 from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.model.axis import unchanged
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.facts import Facts
 from mergecheck.model.formatting import fit
@@ -25,7 +25,7 @@ from mergecheck.model.outcome import Bound, Outcome, Rejection, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mergecheck.harness.axis import Transformation
+    from mergecheck.model.axis import Transformation
     from mergecheck.model.case import Case, Row, Source
     from mergecheck.model.outcome import EngineResult
     from mergecheck.model.types.data_types import Schema

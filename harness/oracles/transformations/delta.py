@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mergecheck.harness.axis import Axis, MayChange, Transformation
 from mergecheck.harness.oracles.transformations import domains
 from mergecheck.harness.oracles.transformations.tables import REWRITTEN, WRITTEN
 from mergecheck.merge import conf
+from mergecheck.model.axis import Axis, MayChange, Transformation
 
 FILES_WRITTEN = MayChange(WRITTEN, ("R-542", "R-543", "R-550"))
 # Where rows are not gathered, each task of the last join writes a file; an outer nested loop has one more of them.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.axis import MayChange, Transformation
 from mergecheck.harness.oracles.transformations.domains import AMBIGUOUS, has_fixed_values
 from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.harness.properties.repeatable_values import has_random_values
 from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.harness.properties.vocabulary import AUTO_MERGE, evolves
+from mergecheck.model.axis import MayChange, Transformation
 from mergecheck.reference.syntax.statement import Action, Kind, is_insert_only, is_sole_unconditional_delete
 
 if TYPE_CHECKING:

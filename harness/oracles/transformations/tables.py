@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.axis import MayChange, Transformation
 from mergecheck.harness.oracles.transformations import domains
 from mergecheck.harness.oracles.transformations.domains import AMBIGUOUS
+from mergecheck.model.axis import MayChange, Transformation
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.storage import Statistics, Vectors
 from mergecheck.reference.analysis.settings import COLUMN_MAPPING, DELETION_VECTORS
