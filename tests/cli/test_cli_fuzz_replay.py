@@ -25,12 +25,16 @@ def test_an_agreeing_run(mergecheck: Mergecheck) -> None:
     ended = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "20", "--seed", "3", "--floor", "0.5")
     assert ended.code == 0
     lines = ended.out.splitlines()
-    assert lines[0].split() == ["clause", "present", "fired"]
+    assert len(lines) == 5
+    assert lines[0].startswith("20 cases in ")
+    assert lines[1].startswith("paths ")
     assert lines[-3].startswith("verified ")
     assert lines[-3].endswith("mismatch 0  flaky 0  engine down 0")
     assert lines[-2].startswith("not checked: ")
     assert lines[-1] == f"seed 3  same cases again: mergecheck fuzz --engine {ECHO} --seed 3 --max-cases 20"
     assert "seed 3" in ended.err
+    verbose = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "2", "--seed", "3", "--floor", "0", "--verbose")
+    assert verbose.out.splitlines()[0].split() == ["clause", "present", "fired"]
 
 
 def test_the_summary_is_as_wide_as_the_terminal(mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -145,11 +146,7 @@ def test_fuzz_and_replay_count_rules(mergecheck: Mergecheck, corpus: str) -> Non
     assert mergecheck("replay", corpus, "--engine", ECHO, "--json").json["rules"] == {"R-301": 3, "R-320": 1}
     arguments = ("fuzz", "--engine", ECHO, "--max-cases", "3", "--seed", "3", "--floor", "0")
     assert mergecheck(*arguments, "--json").json["rules"]["R-301"] == 3
-    lines = mergecheck(*arguments).out.splitlines()
-    assert [line for line in lines if line.startswith("rules reached: ")] in (
-        ["rules reached: 1 of 3"],
-        ["rules reached: 2 of 3"],
-    )
+    assert re.search(r"; rules reached: [12] of 3$", mergecheck(*arguments).out, re.MULTILINE)
 
 
 def test_a_number_prints_the_page(mergecheck: Mergecheck) -> None:
