@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ from mergecheck.harness.engines.subprocess_worker import WorkerLostError, Worker
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.search.session import WARM_UP, cases_for
 from mergecheck.harness.verdict import UserInputError
-from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.model.storage import SourceLayout, StringType
 from mergecheck.model.types.ddl import parse_schema
@@ -75,6 +76,19 @@ def test_what_cannot_be_said_is_refused_beforehand(engine: DeltaRsEngine) -> Non
     nested = case("WHEN MATCHED AND array(1) = array(s.id) THEN DELETE")
     assert engine.unsupported_reason(nested) == engine.run(nested) == Unsupported("function array")
     assert engine.unsupported_reason(WARM_UP) is None
+
+
+MAPPED = {"delta.columnMapping.mode": "name"}
+
+
+def test_what_it_does_not_do_yet_with_column_mapping_is_unsupported(engine: DeltaRsEngine) -> None:
+    """It refuses evolution, and to read the feed, which the log and the files show all the same."""
+    evolving = case("WHEN NOT MATCHED THEN INSERT *", properties=MAPPED)
+    evolving = replace(evolving, sql=evolving.sql.replace("MERGE INTO", "MERGE WITH SCHEMA EVOLUTION INTO"))
+    assert engine.run(evolving) == Unsupported("that merge of a table with column mapping")
+    recorded = engine.run(case("WHEN MATCHED THEN DELETE", properties={**MAPPED, CDF_PROPERTY: "true"}))
+    assert isinstance(recorded, Outcome)
+    assert recorded.cdf == ((2, "b", "delete"),)
 
 
 @pytest.mark.parametrize("string_type", list(StringType))
