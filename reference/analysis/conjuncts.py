@@ -34,6 +34,14 @@ def is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> b
     return found
 
 
+def may_fail(condition: exp.Expr, translator: Translator) -> bool:
+    """Return whether a condition that is asked for can fail on some row: also if it has no translation."""
+    try:
+        return translator.translate(condition).partial
+    except (UnsupportedByReferenceError, RejectedError):
+        return True
+
+
 def sole_keys(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:
     """Translate the operands if ON is one equality of a column of each table, or of casts of columns; else none."""
     (part, *others) = conjuncts(condition)

@@ -16,6 +16,7 @@ from mergecheck.model.types.typed import Typed, typed_null
 from mergecheck.reference.analysis.conjuncts import (
     implied_conjuncts,
     is_equality,
+    may_fail,
     sole_keys,
     target_only_conjuncts,
 )
@@ -122,6 +123,7 @@ class Resolver:
             stored=self._old_row(final, preserve_null_structs=True, as_read=False),
             asked=tuple(asked),
             not_boolean=late.not_boolean,
+            on_may_fail=on.partial or (on.asked and may_fail(search, translator)),
             keys=sole_keys(search, translator) if on.partial and not asked else (),
         )
         self.names.check_void(evolved)

@@ -76,6 +76,7 @@ class Resolved:
         on_target_only: the conjuncts of ON that use the target only (R-420).
         on_is_equality: whether ON has a conjunct that equates values of the two tables, and none
             without columns, so that an executor can join by keys.
+        on_may_fail: whether ON can fail on some row; if it is asked for and has no translation, then it can.
         keys: the two operands, if ON may fail and is one equality of a column of each table, or of casts of columns.
         final_schema: the table's columns after the merge (R-233).
         old: the row before the merge in the final schema, one value per column (R-241, R-610).
@@ -94,6 +95,7 @@ class Resolved:
     stored: tuple[Typed, ...]
     asked: tuple[Asked, ...] = ()
     not_boolean: RejectedError | None = None
+    on_may_fail: bool = False
     keys: tuple[Typed, ...] = ()
 
     def check_conditions(self) -> None:

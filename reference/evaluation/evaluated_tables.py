@@ -169,9 +169,14 @@ class Tables:
         return "source, target" if not self._asked_on_pairs else f"(source CROSS JOIN target) {_JOIN_ASKED_PAIRS}"
 
     @property
+    def _lacks_rows(self) -> bool:
+        """Whether a table has no row, so that there is no pair of rows."""
+        return not self._select("SELECT 1 FROM source, target LIMIT 1")
+
+    @property
     def _full_join(self) -> str:
         """The joined rows, and the rows of each side that join with none."""
-        on = self.merge.on.sql
+        on = "FALSE" if self._lacks_rows else self.merge.on.sql
         if not self._asked_on_pairs:
             return f"source FULL JOIN target ON {on}"
         joined = f"SELECT sid AS pair_sid, rid FROM {self._product} WHERE {on}"
@@ -204,8 +209,28 @@ class Tables:
             counts = ", ".join(f"count({sql})" for sql in (*partial, "1"))
             self.connection.execute(f"SELECT {counts} FROM {self._full_join}").fetchall()
 
+    def may_fail_without_pairs(self) -> bool:
+        """Return whether a condition may fail although there is no pair of rows, since a table has no row (R-312).
+
+        A table without rows is taken to have one of NULLs, so that the parts that use the other table are computed.
+        ON cannot be looked at in this way if its values are asked for: Spark computes no part beside a NULL.
+        """
+        if not self._lacks_rows:
+            return False
+        if self.merge.on.asked:
+            return self.merge.on_may_fail
+        partial = [c.condition.sql for c in self.merge.clauses if c.condition is not None and c.condition.partial]
+        conditions = (*partial, self.merge.on.sql) if self.merge.on.partial else tuple(partial)
+        counts = ", ".join(f"count({sql})" for sql in conditions)
+        try:
+            self._select(f"SELECT {counts or 1} FROM (SELECT 1) LEFT JOIN source ON TRUE LEFT JOIN target ON TRUE")
+        except duckdb.Error as error:
+            rejection_of(error)  # a defect of the reference goes on as it is
+            return True
+        return False
+
     def failures_of_keys(self) -> frozenset[str]:
-        """Give the error classes with which ON fails on a pair of rows, if each table has a row with a key.
+        """Give the error classes with which ON fails on a pair of rows, if each table has a row with a key (R-312).
 
         Returns:
             None of them if there are too many pairs to look at one by one.

@@ -143,6 +143,8 @@ class Evaluation:
             if failures := self._failures_of_keys(tables):
                 raise _any_of(failures, "the key of a row cannot be computed", place="ON") from None
             raise UnsupportedByReferenceError("a condition that fails on some row (R-312)") from None
+        if tables.may_fail_without_pairs():
+            self._doubt_success("a condition that fails on a row, if the other table has none (R-312)")
         self.matches = tables.match(every_pair=self.every_pair)
         if not self.matches.multi_matched or self.path_a or self.merge.is_sole_delete:
             return self._prediction(tables, self.matches), None
@@ -173,6 +175,16 @@ class Evaluation:
         if not self.merge.keys or (self.merge.is_matched_only and conditions):
             return frozenset()
         return tables.failures_of_keys()
+
+    def _doubt_success(self, reason: str) -> None:
+        """Leave out whether the merge fails.
+
+        Raises:
+            UnsupportedByReferenceError: if the evaluation takes no doubts.
+        """
+        if self.doubts is None:
+            raise UnsupportedByReferenceError(reason)
+        self.doubts.reasons.setdefault(ERROR, reason)
 
     @property
     def path_a(self) -> bool:
@@ -222,9 +234,7 @@ class Evaluation:
         try:
             check_constants(tables, candidates)
         except UnsupportedByReferenceError as unknown:
-            if self.doubts is None:
-                raise
-            self.doubts.reasons.setdefault(ERROR, unknown.reason)
+            self._doubt_success(unknown.reason)
         try:
             updated = self._new_rows(tables, Action.UPDATE)
             inserted = self._new_rows(tables, Action.INSERT)

@@ -8,7 +8,7 @@ import pytest
 from reference_cases import UPSERT, bag, merge, predicted, rejected
 
 from mergecheck.model.errors import RejectedError
-from mergecheck.model.outcome import Bound, MergePath, Rejection, Unsupported
+from mergecheck.model.outcome import Bound, MergePath, Prediction, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import parse_statement
 
 
@@ -206,6 +206,56 @@ def test_a_key_that_may_not_be_computed_is_not_predicted(
     """R-312: another part of ON may leave the row out, or no row has a key, or files are left out."""
     reference = merge(clauses, target=target, source=source, on=on, **KEYS)
     assert reference.answer == Unsupported("a condition that fails on some row (R-312)")
+
+
+BAD, TURNED = [["1", 10], ["x", 20]], {"schema": "k STRING, v INT", "source_schema": "k INT, v INT"}
+WITHOUT_PAIRS = "a condition that fails on a row, if the other table has none (R-312)"
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        *CLAUSES,
+        " ".join(CLAUSES),
+        "WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        "WHEN MATCHED AND t.v > 5 THEN DELETE",
+        "WHEN NOT MATCHED AND s.v > 15 THEN INSERT (v) VALUES (s.v)",
+    ],
+)
+@pytest.mark.parametrize(
+    "on", ["t.k = s.k", "t.k <=> s.k", "t.k = s.k AND s.v > 15", "t.v > 15 AND t.k = s.k", "t.k < s.k"]
+)
+def test_success_beside_a_table_without_rows_is_not_predicted(clauses: str, on: str) -> None:
+    """R-312: an executor may compute the key of a row that has none to match."""
+    for reference in (
+        merge(clauses, target=[], source=BAD, on=on, **KEYS),
+        merge(clauses, target=BAD, source=[], on=on, **TURNED),
+    ):
+        assert reference.answer == Unsupported(WITHOUT_PAIRS)
+        assert reference.left_out == {"error"}
+        assert reference.partial is not None
+        assert isinstance(reference.partial.answer, Prediction)
+
+
+@pytest.mark.parametrize(
+    "on", ["t.k = s.v AND CAST(s.k AS INT) > 0", "CAST(s.k AS INT) > 0", "t.k = s.v AND t.k = 'x'", "s.v > 'x'"]
+)
+@pytest.mark.parametrize("source", [BAD, []])
+def test_a_part_of_one_table_that_fails_is_uncertain_without_pairs(on: str, source: list[list[Any]]) -> None:
+    """R-312: also a text that is no number and is compared with a column, though both tables have no rows."""
+    reference = merge(CLAUSES[1], target=[], source=source, on=on, **KEYS)
+    if source or "'x'" in on:
+        assert reference.answer == Unsupported(WITHOUT_PAIRS)
+    else:
+        assert isinstance(reference.answer, Prediction)
+
+
+@pytest.mark.parametrize("target", [[], [[1, 1]]])
+def test_keys_that_are_numbers_are_predicted_without_pairs(target: list[list[Any]]) -> None:
+    """R-312: nothing fails here, whichever rows there are."""
+    source = [] if target else [[" 1", 10], [None, 20]]
+    answer = predicted(merge(" ".join(CLAUSES), target=target, source=source, **KEYS))
+    assert bag(answer.rows) == bag(((1, 1),) if target else ((None, 10), (None, 20)))
 
 
 def test_a_key_with_spaces_and_a_sign_is_a_number() -> None:

@@ -164,6 +164,20 @@ def test_search_condition_is_asked_for_on_all_pairs() -> None:
     assert evaluator.rows == {"soundex(t.v) = soundex(s.v)": 4}
 
 
+@pytest.mark.parametrize("source", [(), ((7, "a"),)])
+def test_a_search_condition_that_is_asked_for_may_fail_without_pairs(source: tuple[Row, ...]) -> None:
+    """R-312: no pair of rows shows how its parts do on the rows of one table."""
+    sql = "MERGE INTO target t USING source s ON soundex(t.v) = soundex(s.v) WHEN MATCHED THEN DELETE"
+    reference = merge(sql, source=source)
+    if source:
+        assert rows_of(reference) == [(2, "b")]
+    else:
+        assert isinstance(reference.answer, Unsupported)
+        assert reference.left_out == {"error"}
+    # a translation shows that this one cannot fail
+    assert rows_of(merge(f"{HEAD} WHEN MATCHED THEN DELETE", source=(), always=True)) == [(1, "a"), (2, "b")]
+
+
 def test_condition_of_one_side_is_asked_for_on_the_rows_of_that_side() -> None:
     evaluator = FakeEvaluator()
     reference = merge(f"{HEAD} WHEN NOT MATCHED BY SOURCE AND soundex(t.v) = 'a' THEN DELETE", evaluator=evaluator)
