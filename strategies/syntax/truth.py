@@ -6,6 +6,7 @@ ever depends on it; a mistake here shifts frequencies and nothing else.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import operator
 from typing import TYPE_CHECKING, TypeAlias, assert_never
@@ -125,4 +126,12 @@ def _compare(compared: e.Operator, left: Value, right: Value) -> bool | None:
     if isinstance(left, float) and isinstance(right, float):
         # NaN equals itself and is the greatest number (R-801)
         left, right = ((math.isnan(value), 0 if math.isnan(value) else value) for value in (left, right))
+    left, right = _beside(left, right), _beside(right, left)
     return _COMPARES[compared](left, right)
+
+
+def _beside(value: Value, other: Value) -> Value:
+    """Read the text of a number or a date where it is compared with one (R-312)."""
+    if not isinstance(value, str) or isinstance(other, str):
+        return value
+    return dt.date.fromisoformat(value) if isinstance(other, dt.date) else type(other)(value)

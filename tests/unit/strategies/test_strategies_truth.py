@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from typing import TYPE_CHECKING
 
@@ -96,6 +97,15 @@ def test_nulls_and_nan_come_out_as_in_spark(expression: Expression, expected: ob
     """Kleene's logic, NaN equal to itself and greatest, -0.0 equal to 0.0 (R-301, R-801, R-802)."""
     result = evaluator(expression, places(ID, ID))((1,), (2,))
     assert result is expected
+
+
+def test_a_text_beside_a_number_or_a_date_is_read_as_one() -> None:
+    """10 is more than '9' (R-312); as texts it would be less."""
+    found = places(ID, ID)
+    less = Comparison(Operator.LESS, T_ID, Cast(S_ID, STRING))
+    assert evaluator(less, found)((10,), (9,)) is False
+    assert evaluator(less, found)((9,), (10,)) is True
+    assert evaluator(less, found)((dt.date(2020, 1, 1),), (dt.date(2021, 1, 1),)) is True
 
 
 def test_a_field_of_a_null_struct_is_null() -> None:
