@@ -13,6 +13,7 @@ from mergecheck.merge.expressions.functions import (
     GENERATORS,
     GROUPINGS,
     NON_DETERMINISTIC,
+    OF_THE_PLAN,
     SESSION_FUNCTIONS,
     TIME_WINDOWS,
     WINDOW_ONLY,
@@ -112,6 +113,20 @@ def unevaluable_parts(tree: exp.Expr) -> list[exp.Expr]:
         for part in tree.walk()
         if isinstance(part, exp.Window) or (isinstance(part, exp.Anonymous) and function_name(part) in without_value)
     ]
+
+
+def parts_without_a_start(tree: exp.Expr) -> list[exp.Expr]:
+    """List the calls in a constraint of what a task must start before its first row: Delta does not (R-747)."""
+    return _calls(tree, NON_DETERMINISTIC - OF_THE_PLAN)
+
+
+def parts_of_the_plan(tree: exp.Expr) -> list[exp.Expr]:
+    """List the calls in a constraint whose value depends on how the plan reads files and divides rows (R-747)."""
+    return _calls(tree, OF_THE_PLAN)
+
+
+def _calls(tree: exp.Expr, names: frozenset[str]) -> list[exp.Expr]:
+    return [call for call in tree.find_all(exp.Anonymous) if function_name(call) in names]
 
 
 def may_be_left_out(part: exp.Expr) -> bool:

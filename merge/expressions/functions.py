@@ -21,6 +21,12 @@ NON_DETERMINISTIC: Final = frozenset(
     input_file_name input_file_block_start input_file_block_length java_method reflect try_reflect""".split()  # noqa: SIM905 - a word list reads better than a hundred quoted words
 )
 
+# Of these, what counts or names partitions and files of the plan around it; the others take a start in each task.
+OF_THE_PLAN: Final = frozenset(
+    """monotonically_increasing_id spark_partition_id input_file_name input_file_block_start
+    input_file_block_length""".split()  # noqa: SIM905 - as above
+)
+
 AGGREGATES: Final = frozenset(
     """any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
     approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg

@@ -118,6 +118,33 @@ def test_a_violation_leaves_the_table_alone(
     assert (LogReader(target).version(), files_of(tmp_path)) == (0, before)
 
 
+@pytest.mark.parametrize(
+    "text", ["`n.o`", "`n.o` + 1", "string(`n.o`)", "array(`n.o`)[0]", "date_add(DATE'2024-01-01', `n.o`)"]
+)
+@pytest.mark.parametrize("number", ["0", "CAST(NULL AS INT)"])
+def test_only_null_violates_a_constraint_that_is_no_boolean(
+    spark: SparkSession, tmp_path: Path, text: str, number: str
+) -> None:
+    """R-742: 0 is a value like others."""
+    target = table(tmp_path, {"id": 1, "n.o": 1}, properties={"delta.constraints.pos": text})
+    insert = UPSERT.format(source=f"(SELECT 7 AS id, {number} AS n)")
+    if number == "0":
+        merge_sql(spark, insert, tables={"target": target})
+        assert rows_of(target) == [(1, 1), (7, 0)]
+    else:
+        with pytest.raises(ExecutionError, match="DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"):
+            merge_sql(spark, insert, tables={"target": target})
+
+
+def test_a_constraint_without_a_start_fails_where_a_row_is_checked(spark: SparkSession, tmp_path: Path) -> None:
+    """R-747: a merge that writes no row does not evaluate it."""
+    target = table(tmp_path, {"id": 1, "n.o": 1}, properties={"delta.constraints.pos": "rand() < 2"})
+    with pytest.raises(ExecutionError, match=r"Spark cannot evaluate the constraint pos \(rand\(\) < 2\) on a row"):
+        merge_sql(spark, UPSERT.format(source="(SELECT 7 AS id, 7 AS n)"), tables={"target": target})
+    merge_sql(spark, (ON + "WHEN MATCHED THEN DELETE").format(source="(SELECT 1 AS id)"), tables={"target": target})
+    assert rows_of(target) == []
+
+
 @pytest.mark.parametrize(("feed", "fails"), [({}, False), (FEED, True)])
 def test_a_bad_row_may_be_deleted_unless_the_feed_shows_it(
     spark: SparkSession, tmp_path: Path, feed: dict[str, str], *, fails: bool

@@ -6,12 +6,19 @@ from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read a
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql.types import BooleanType, NullType
 from sqlglot import exp
 
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.expressions.binding import bind
 from mergecheck.merge.expressions.clock import StatementClock
-from mergecheck.merge.expressions.conditions import may_be_left_out, refused_in_plan, unevaluable_parts
+from mergecheck.merge.expressions.conditions import (
+    may_be_left_out,
+    parts_of_the_plan,
+    parts_without_a_start,
+    refused_in_plan,
+    unevaluable_parts,
+)
 from mergecheck.merge.expressions.functions import subqueries
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
@@ -26,17 +33,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
 CONSTRAINT_PREFIX: Final = "delta.constraints."
 GENERATION_EXPRESSION: Final = "delta.generationExpression"
 VIOLATION_COLUMN: Final = "_violation_"
 VIOLATED, TOO_LONG = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"
+UNEVALUABLE, NOT_STARTED = "INTERNAL_ERROR", "SparkException"
+"""The latter has no class of Spark's: a task of Delta ends with an error of Java."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A condition that every row written must satisfy; NULL violates it (R-742).
+    """A condition that every row written must satisfy; NULL violates it, any other value but FALSE does not (R-742).
 
     ``text`` is what messages show, ``sql`` is over positional names, of which ``columns`` gives the tables' names.
     With a ``refusal`` no write can be planned (R-747).
@@ -104,12 +113,21 @@ def with_violations(
     if not checks:
         return output
     positional = [target_column(index) for index in range(num_columns)]
-    branches = [f"WHEN ({check.sql}) IS NOT TRUE THEN {_message(check)}" for check in checks]
+    named = output.toDF(ACTION, *positional, *output.columns[num_columns + 1 :])
+    values = named.selectExpr(*(f"({check.sql}) AS value" for check in checks)).schema
+    branches = [
+        f"WHEN ({check.sql}) {_violated(value.dataType)} THEN {_message(check)}"
+        for check, value in zip(checks, values, strict=True)
+    ]
     codes = ", ".join(str(code) for code in unwritten)
     if codes:
         branches.insert(0, f"WHEN {ACTION} IN ({codes}) THEN CAST(NULL AS STRING)")
     violation = f"CASE {' '.join(branches)} ELSE CAST(NULL AS STRING) END AS {VIOLATION_COLUMN}"
-    return output.toDF(ACTION, *positional, *output.columns[num_columns + 1 :]).selectExpr("*", violation)
+    return named.selectExpr("*", violation)
+
+
+def _violated(data_type: DataType) -> str:
+    return "IS NOT TRUE" if isinstance(data_type, BooleanType | NullType) else "IS NULL"
 
 
 def check_plan(checks: Sequence[Check], spark: SparkSession) -> None:
@@ -120,7 +138,7 @@ def check_plan(checks: Sequence[Check], spark: SparkSession) -> None:
     """
     for check in checks:
         if check.refusal is not None:
-            if check.refusal.error_class == "INTERNAL_ERROR":
+            if check.refusal.error_class == UNEVALUABLE:
                 for query in subqueries(check.text):
                     spark.sql(f"SELECT EXISTS {query}")  # raises for a name that its own FROM does not explain
             raise check.refusal
@@ -131,13 +149,20 @@ def _constraint(name: str, text: str, scope: Scope, clock: StatementClock) -> Ch
     if error_class := refused_in_plan(tree, text):
         refusal = AnalysisError(error_class, f"Spark cannot evaluate the constraint {name} ({text}). Drop it.")
         return Check(name=name, text=text, sql="false", columns={}, refusal=refusal)
-    if parts := unevaluable_parts(tree):
-        if any(map(may_be_left_out, parts)):
-            raise UnsupportedStatementError(
-                f"the constraint {name} with the expression {text}",
-                hint="A part of it has no value on any row. Drop the constraint.",
-            )
-        return Check(name=name, text=text, sql="false", columns={}, error_class="INTERNAL_ERROR")
+    without_value, without_start = unevaluable_parts(tree), parts_without_a_start(tree)
+    if any(map(may_be_left_out, [*without_value, *without_start])) or (without_value and without_start):
+        raise UnsupportedStatementError(
+            f"the constraint {name} with the expression {text}",
+            hint="A part of it has no value on any row. Drop the constraint.",
+        )
+    if parts_of_the_plan(tree):
+        raise UnsupportedStatementError(
+            f"the constraint {name} with the expression {text}",
+            hint="Its value depends on how files are read and rows are divided. Drop the constraint.",
+        )
+    if without_value or without_start:
+        error_class = UNEVALUABLE if without_value else NOT_STARTED
+        return Check(name=name, text=text, sql="false", columns={}, error_class=error_class)
     return _check(name, text, text, scope, clock)
 
 
@@ -150,7 +175,7 @@ def _check(name: str, text: str, condition: str, scope: Scope, clock: StatementC
 
 def _message(check: Check) -> str:
     """Write class and text of R-742 for a row: the constraint, and the values of its columns in alphabetical order."""
-    if check.error_class == "INTERNAL_ERROR":
+    if check.error_class in (UNEVALUABLE, NOT_STARTED):
         said = f"Spark cannot evaluate the constraint {check.name} ({check.text}) on a row."
     elif check.error_class == TOO_LONG:
         said = f"Value exceeds char/varchar type length limitation. Failed check: {check.text}, row with values:"

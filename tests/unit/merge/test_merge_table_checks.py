@@ -69,6 +69,42 @@ def test_names_mean_columns_in_any_case_and_others_are_null(text: str, sql: str)
     assert only(text, "n").sql == sql
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rand() < 2",
+        "RAND(1) < 2 AND n > 0",
+        "uuid() > ''",
+        "shuffle(array(n)) IS NOT NULL",
+        "`randn`() < 9",
+        "reflect('java.lang.Math', 'abs', n) > ''",
+        "uniform(1, 5) > 0",
+        "randstr(3) > ''",
+    ],
+)
+def test_what_takes_a_start_in_each_task_fails_on_a_row(text: str) -> None:
+    """R-747: Delta does not start it, so no row can be written."""
+    check = only(text, "n")
+    assert (check.error_class, check.refusal, check.sql) == ("SparkException", None, "false")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n > 0 OR rand() < 2",
+        "rand() < 2 AND sum(n) > 0",
+        "input_file_name() = ''",
+        "input_file_block_start() < 0",
+        "spark_partition_id() >= 0",
+        "monotonically_increasing_id() < 9",
+    ],
+)
+def test_what_may_not_be_computed_or_depends_on_the_plan_is_unsupported(text: str) -> None:
+    """R-747: the constraint is named."""
+    with pytest.raises(UnsupportedStatementError, match="the constraint c with the expression"):
+        only(text, "n")
+
+
 def test_an_expression_beyond_our_parser_is_refused() -> None:
     """Rows that cannot be checked are not written; the constraint is named."""
     with pytest.raises(UnsupportedStatementError, match=r"the constraint c with the expression \(n >>>>"):
