@@ -88,7 +88,10 @@ class FakeMerge:
         self.settings: dict[str, str] = {}
         self.views: set[str] = set()
 
-    def __call__(self, _spark: Any, _sql: str, *, tables: dict[str, str], interleaved: bool) -> MergeResult:
+    def __call__(
+        self, _spark: Any, _sql: str, *, tables: dict[str, str], interleaved: bool, logs: object
+    ) -> MergeResult:
+        del logs
         assert interleaved, "the text of a case also stands for the builder (R-102)"
         self.paths, self.settings, self.views = dict(tables), dict(self.spark.conf.values), set(self.spark.views)
         if isinstance(self.effect, Exception):

@@ -1,6 +1,6 @@
 """The child process of the engine ``duckdb``: runs the steps of one case in the DuckDB of its environment.
 
-It knows nothing of this project: standard library and ``duckdb`` only. A request is
+It knows nothing of this project: standard library and ``duckdb`` only (and pyarrow, for DuckDB 1). A request is
 ``{"steps": [{"do": ..., ...}]}``, one JSON document per line; the answer is ``{"answers": {name: answer},
 "failed": null or {"class": ..., "message": ...}}``. ``{"do": "version"}`` asks for DuckDB's version. Each value travels
 in a form that JSON and DuckDB hold exactly, and DuckDB casts it.
@@ -31,6 +31,9 @@ import warnings
 from typing import Any
 
 import duckdb
+
+TAKES_STREAMS = int(duckdb.__version__.partition(".")[0]) > 1
+"""Whether objects of the Arrow PyCapsule interface can be registered; DuckDB 1 loses theirs before it reads them."""
 
 
 class Session:
@@ -85,8 +88,12 @@ class Session:
         if self.loaded.get(name) != step:
             values = [duckdb.Value(column, duckdb.sqltype(f"{kind}[]")) for kind, column in step["columns"]]
             self.given.execute(f"CREATE OR REPLACE TABLE {name} AS {step['sql']}", values)
-            self.connection.register(name, ArrowStream(self.given, name))
+            self.connection.register(name, ArrowStream(self.given, name) if TAKES_STREAMS else self.table(name))
             self.loaded[name] = step
+
+    def table(self, name: str) -> Any:  # noqa: ANN401 - an Arrow table; only environments of old versions have its class
+        """Give a table of the other DuckDB to a version that reads a stream once only."""
+        return self.given.sql(f"SELECT * FROM {name}").fetch_arrow_table()
 
     def asked(self, sql: str, project: str | None) -> dict[str, Any]:
         """Give the rows of a statement, or expressions of them, or the statement's error."""
