@@ -7,6 +7,7 @@ prints that and ends with the exit code for engines, whatever the child's own ex
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -82,20 +83,34 @@ def _supervise() -> int:
 
 
 def _be_child(watched: int, said: int) -> int:
+    ended: list[int] = []
+    atexit.register(_leave, ended)  # nothing is imported yet, and what is registered first runs last
     threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
     try:
         code = _run(None)
     except KeyboardInterrupt:  # before the command line was there to catch it
         code = 130
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # its reader is gone
-            stream.flush()
+    ended.append(code)
+    _flush()
     with contextlib.suppress(BrokenPipeError):  # the parent was killed
         os.write(said, bytes([code]))
     ending = threading.Timer(_EXIT_SECONDS, os._exit, [code])
     ending.daemon = True
     ending.start()
     return code
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # its reader is gone
+            stream.flush()
+
+
+def _leave(ended: Sequence[int]) -> None:
+    """End the process after everything was closed, and before a library reports supposed leaks at Python's end."""
+    if ended:
+        _flush()
+        os._exit(ended[0])
 
 
 def _end_with_parent(watched: int) -> None:
