@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
-from mergecheck.harness.engine import Capabilities, InterleavedEngine, Point, PointKind, Written
+from mergecheck import Capabilities, Point, PointKind, Written
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
 from mergecheck.harness.lab.concurrency.history import EndingKind
 from mergecheck.harness.lab.concurrency.interleaving_text import Tally
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from mergecheck.harness.engine import InterleavedEngine
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
 
