@@ -42,6 +42,8 @@ class Capabilities:
             them, and random cases carry their settings.
         deviations_of: ``NAME VERSION`` of the release whose known deviations this engine has, such as
             ``delta-spark 4.4.0`` of a wrapper around it. An engine has no known deviations by inheritance.
+        conflicts_by_rule: whether a writer loses against another one only where R-750 wants it; if not, a conflict that
+            R-750 does not want is counted as needless, and is no finding (``mergecheck lab concurrency``).
         several_matches: how the engine by design treats a target row that several source rows match, if not
             as R-320 requires; the reference then predicts that.
     """
@@ -60,13 +62,23 @@ class Capabilities:
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     deviations_of: str = ""
     table_features: bool = False
+    conflicts_by_rule: bool = False
 
 
 def _maps_texts(value: object) -> bool:
     return isinstance(value, Mapping) and all(type(k) is str and type(v) is str for k, v in value.items())
 
 
-_TRUTHS = ("rows", "schema", "metrics", "cdf", "error_class", "exact_metric_names", "table_features")
+_TRUTHS = (
+    "rows",
+    "schema",
+    "metrics",
+    "cdf",
+    "error_class",
+    "exact_metric_names",
+    "table_features",
+    "conflicts_by_rule",
+)
 
 
 def wrong_capability(declared: Capabilities) -> str | None:

@@ -91,7 +91,7 @@ class Axis:
         values: the other values; or a mapping of names for all values to the setting's values, whose base is set
             only if the mapping has it. A ``Transformation`` may change more than one setting, or the case.
         setting: see ``name``.
-        sentence: what the switch does, for lists.
+        sentence: the effect of the switch, as ``--list`` shows it.
         may_change: observables that it may change: names of metrics, ``commit``, ``path``, classes of errors.
         applies_to: names of properties that a case must have (``harness.properties.vocabulary.PROPERTIES``), or, after
             ``not``, must not have; other cases would show nothing.

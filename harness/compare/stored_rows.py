@@ -179,7 +179,7 @@ def _expressions(schema: Schema, case: Case) -> Iterator[tuple[str, RowCheck]]:
         except UnsupportedByReferenceError:
             continue
         for check in checks:
-            if check.fault is not None:  # of the rows that are there it says nothing
+            if check.fault is not None:  # it does not constrain the rows of the table
                 continue
             if is_usual or not (check.partial or _may_be_about_time(schema, check.what)):
                 yield rule, check

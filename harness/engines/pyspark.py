@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ from mergecheck.merge.table.commit.table_logs import DELTA_LOGS
 from mergecheck.model.outcome import MergePath, Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -57,6 +58,7 @@ class PySparkEngine(SparkEngine):
     capabilities = Capabilities(
         exact_metric_names=True,
         table_features=True,
+        conflicts_by_rule=True,
         axes=(*DELTA_AXES, *MERGE_AXES, *SPARK_AXES),
     )
 
@@ -111,27 +113,30 @@ class PySparkEngine(SparkEngine):
 
     def merge(self, staged: StagedCase) -> EngineResult:
         """Merge by ``merge_sql``, and read the table by its log."""
-        source = staged.publish_source()
-        tables = {"target": staged.location} | ({} if source is None else {"source": source})
-        try:
+        with _tables(staged) as tables:
             with recording(staged.spark, staged.plans):
                 result = _merge(staged.spark, staged.case.sql, tables)
             staged.staged.download(staged.path)
             return _answer(staged, result)
-        finally:
-            if source is None and staged.case.source is not None:
-                staged.spark.catalog.dropTempView(SOURCE_VIEW)
 
     def merge_in_steps(self, staged: StagedCase, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
         """Merge by ``merge_sql`` with logs that stop before each access."""
-        source = staged.publish_source()
-        tables = {"target": staged.location} | ({} if source is None else {"source": source})
-        result = _merge(staged.spark, staged.case.sql, tables, ScheduledLogs(path=staged.location, at=at))
-        if isinstance(result, UnsupportedTableError | UnsupportedStatementError):
-            return Unsupported(str(result))
+        with _tables(staged) as tables:
+            result = _merge(staged.spark, staged.case.sql, tables, ScheduledLogs(path=staged.location, at=at))
         if isinstance(result, Exception):
             return _failed(result)
         return Written(committed=result.version is not None, result_row=_result_row(result))
+
+
+@contextmanager
+def _tables(staged: StagedCase) -> Iterator[dict[str, str]]:
+    """Give the paths of the case's tables; a source that no table holds is a view while this lasts."""
+    source = staged.publish_source()
+    try:
+        yield {"target": staged.location} | ({} if source is None else {"source": source})
+    finally:
+        if source is None and staged.case.source is not None:
+            staged.spark.catalog.dropTempView(SOURCE_VIEW)
 
 
 def _merge(
@@ -154,13 +159,11 @@ def _merge(
 
 
 def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult:
-    if isinstance(result, UnsupportedTableError):
-        return Unsupported(f"table feature {', '.join(result.features)}")
-    if isinstance(result, UnsupportedStatementError):
-        return Unsupported(result.feature)
     if isinstance(result, Exception):
-        unchanged = is_unchanged(staged.case.target, staged.path, before=staged.before)
-        return replace(_failed(result), unchanged=unchanged)
+        failed = _failed(result)
+        if isinstance(failed, Unsupported):
+            return failed
+        return replace(failed, unchanged=is_unchanged(staged.case.target, staged.path, before=staged.before))
     taken = None if result.path is None else MergePath(result.path.value)
     seen = observe(
         staged.path,
@@ -173,7 +176,11 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
     return replace(seen, paths=result.ways) if isinstance(seen, Outcome) else seen
 
 
-def _failed(error: Exception) -> Rejection:
+def _failed(error: Exception) -> Rejection | Unsupported:
+    if isinstance(error, UnsupportedTableError):
+        return Unsupported(f"table feature {', '.join(error.features)}")
+    if isinstance(error, UnsupportedStatementError):
+        return Unsupported(error.feature)
     if isinstance(error, MergeError):
         return Rejection(error_class=error.error_class, message=error.message)
     return Rejection(error_class=class_of(error), message=str(error))

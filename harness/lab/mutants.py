@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Capabilities
     from mergecheck.harness.oracles.prepared_case import PreparedCase
+    from mergecheck.harness.search.loop import Budget
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case, Row, Value
-    from mergecheck.model.outcome import EngineResult
 
 Answer: TypeAlias = Outcome | Rejection
 Change: TypeAlias = Callable[["Case", Answer], Answer | None]
@@ -87,21 +88,22 @@ class MutantRun:
     found: tuple[Noticed, ...]
 
 
-@dataclass(slots=True)
-class _Given:
-    """An engine that gives one answer to any case."""
+@dataclass(slots=True, kw_only=True)
+class RecordedEngine:
+    """An engine that gives one answer to any case: an ``Engine`` without a system behind it."""
 
-    answer: EngineResult
-    capabilities: Capabilities
     name: str
     version: str
+    capabilities: Capabilities
+    answer: Answer
 
-    def run(self, case: Case) -> EngineResult:
+    def run(self, case: Case) -> Answer:
+        """Return the answer."""
         del case  # the answer is given
         return self.answer
 
     def close(self) -> None:
-        pass
+        """Hold nothing."""
 
 
 @dataclass(slots=True)
@@ -111,22 +113,21 @@ class _Tried:
     deviations: set[str] = field(default_factory=set)
     reason: str = ""
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the mutant was noticed, or tried often enough."""
+        return self.case_number is not None or self.num_tried > _ATTEMPTS
 
-def run_mutants(
-    cases: Iterable[Case],
-    checker: Checker,
-    *,
-    max_cases: int | None = None,
-    is_over: Callable[[], bool] = lambda: False,
-) -> MutantRun:
+
+def run_mutants(cases: Iterable[Case], checker: Checker, budget: Budget) -> MutantRun:
     """Run cases on an engine and try every mutant on each right answer, until it is noticed.
 
     Args:
         cases: the cases, such as ``stream_for`` draws.
         checker: has the engine, its known deviations and the reference.
-        max_cases: end after so many cases; None: no limit.
-        is_over: asked after each case. The run also ends as soon as every mutant was noticed or tried often enough.
+        budget: most cases and seconds. The run also ends as soon as every mutant was noticed or tried often enough.
     """
+    end = math.inf if budget.max_seconds is None else time.monotonic() + budget.max_seconds
     tried: dict[Mutant, _Tried] = {mutant: _Tried() for mutant in _CHANGES}
     not_compared: dict[Check, str] = {}
     num_cases = num_right = 0
@@ -139,11 +140,8 @@ def run_mutants(
             for check in report.unsupported_checks:
                 not_compared.setdefault(check, _reason(report, check))
             _try_all(prepared, report, checker, tried, num_cases)
-        if (
-            num_cases == max_cases
-            or is_over()
-            or all(one.case_number is not None or one.num_tried > _ATTEMPTS for one in tried.values())
-        ):
+        is_spent = num_cases == budget.max_cases or time.monotonic() > end
+        if is_spent or all(one.is_done for one in tried.values()):
             break
     return MutantRun(num_cases=num_cases, num_right=num_right, found=tuple(_found(tried, not_compared)))
 
@@ -154,9 +152,10 @@ def _try_all(
     done = {mutant.name for mutant, state in tried.items() if state.case_number is not None}
     for mutant, answer in _mutated(report, checker, done):
         state = tried.setdefault(mutant, _Tried())
-        if state.case_number is not None or state.num_tried > _ATTEMPTS:
+        if state.is_done:
             continue
-        engine = _Given(answer, checker.engine.capabilities, checker.engine.name, checker.engine.version)
+        given = checker.engine
+        engine = RecordedEngine(name=given.name, version=given.version, capabilities=given.capabilities, answer=answer)
         judged = replace(checker, engine=engine).check(prepared)
         state.num_tried += 1
         if judged.verdict is not Verdict.MISMATCH:

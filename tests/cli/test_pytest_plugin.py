@@ -129,8 +129,7 @@ def test_random_cases_are_one_item(project: pytest.Pytester) -> None:
 
 def test_a_finding_fails_and_is_kept(project: pytest.Pytester) -> None:
     """Random cases under a faulty engine fail with the report of a minimal case that is on disk."""
-    options = ("--mergecheck-fuzz", "40", "--mergecheck-seed", "1", "--mergecheck-max-findings", "1")
-    result = run(project, *options, "--mergecheck-engine", FAULTY)
+    result = run(project, "--mergecheck-fuzz", "40", "--mergecheck-seed", "1", "--mergecheck-engine", FAULTY)
     result.assert_outcomes(failed=1)
     wanted = f"*Reproduce:   mergecheck replay --engine {FAULTY} .mergecheck/findings/*.json"
     result.stdout.fnmatch_lines(["MISMATCH  rows*", wanted])

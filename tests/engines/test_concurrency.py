@@ -53,9 +53,7 @@ def test_every_interleaving_equals_a_serial_order(
 def test_delta_lake_is_stopped_at_its_transactions() -> None:
     """By an observer that its released jar calls: the same orders as of our merge, and serial ones."""
     tally = Tally(SCENARIOS["counter"])
-    for one in enumerate_interleavings(
-        tally.scenario, DeltaSparkEngine(start_session()), MergeReference(), may_give_up=True
-    ):
+    for one in enumerate_interleavings(tally.scenario, DeltaSparkEngine(start_session()), MergeReference()):
         tally.add(one)
     assert tally.findings == []
     assert tally.num_interleavings == 4

@@ -31,7 +31,7 @@ from tools.output_mutations.log_entries import (
 )
 
 if TYPE_CHECKING:
-    from tools.output_mutations.answers import RecordedEngine
+    from mergecheck.harness.lab.mutants import RecordedEngine
 
 FOLDER = Path(__file__).parent / "recorded"
 CASES = {case.id: case for case in load_cases(FOLDER / "cases.jsonl")}

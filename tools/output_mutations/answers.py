@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction, TableOutcome
 from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.lab.mutants import RecordedEngine
 from mergecheck.harness.report.json import answer_json
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.outcome import Feed, MergePath, Outcome, Rejection
@@ -18,7 +18,6 @@ from mergecheck.reference.evaluation.several_matches import SeveralMatches
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
-    from mergecheck.model.case import Case
     from mergecheck.model.types.data_types import Schema
 
 FOLDER = "tools/output_mutations/answers"
@@ -28,23 +27,6 @@ _TABLE_COUNTS = ("num_records_added", "num_records_removed", "num_files_added")
 _TABLE_TEXTS = ("members_not_null", "file_faults")
 _NAMES = ("metric_names", "commit_info")
 _SHOWN = ("rows", "schema", "metrics", "cdf", "error_class", "exact_metric_names")
-
-
-@dataclass(slots=True, kw_only=True)
-class RecordedEngine:
-    """An engine that returns a recorded answer: an ``Engine`` without a system behind it."""
-
-    name: str
-    version: str
-    capabilities: Capabilities
-    answer: Outcome | Rejection
-
-    def run(self, case: Case) -> Outcome | Rejection:  # noqa: ARG002 - the protocol's
-        """Return the answer, whatever the case is."""
-        return self.answer
-
-    def close(self) -> None:
-        """Hold nothing."""
 
 
 def answers_to_json(engine: Engine, answers: dict[str, Outcome | Rejection]) -> str:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.harness.deviations.registry import Deviation, Deviations
+    from mergecheck.harness.lab.mutants import RecordedEngine
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import Outcome, Rejection
     from mergecheck.reference.answer import Reference
     from mergecheck.reference.evaluation.several_matches import SeveralMatches
-    from tools.output_mutations.answers import RecordedEngine
     from tools.output_mutations.catalogue import OutputMutation
 
 

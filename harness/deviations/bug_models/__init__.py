@@ -1,1 +1,1 @@
-"""Bug models: what exactly an engine does instead, so that its answer can be held against that."""
+"""Bug models: each computes the exact answer of an engine with a known fault, to compare the real answer with."""

@@ -29,7 +29,7 @@ def _copies_per_match(now: Judged) -> Judged | None:
     """A row that is only copied is written once for every source row that matches it, and counted so.
 
     The engine rewrites the files in which a row is updated or deleted, and no others. Where each copy has the columns
-    that the merge adds from its own source row, one copy is left for the bug model that knows of these columns.
+    that the merge adds from its own source row, one copy is left for the bug model of these columns.
     """
     sides = sides_of(now)
     if sides is None or not isinstance(sides.found, TableOutcome):

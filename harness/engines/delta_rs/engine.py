@@ -64,7 +64,7 @@ _NO_SUCH_TABLE = re.compile(
     r"minimum (reader|writer) version|Transaction failed.*[Uu]nsupported",
     re.IGNORECASE | re.DOTALL,
 )
-# What a release says that it does not do yet with tables of column mapping: it refuses, it does not err.
+# The errors of operations that a release does not have yet for tables with column mapping: a refusal, no fault.
 _NOT_YET = re.compile(r"column[- ]mapp(ed|ing)[^.]*not (yet )?supported", re.IGNORECASE | re.DOTALL)
 
 _REASONS = {

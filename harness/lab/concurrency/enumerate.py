@@ -57,7 +57,6 @@ def enumerate_interleavings(
     *,
     limit: TimeLimit = DEFAULT_LIMIT,
     interrupt: Callable[[], None] | None = None,
-    may_give_up: bool = False,
 ) -> Iterator[Interleaving]:
     """Run every interleaving of a scenario and judge it.
 
@@ -68,7 +67,6 @@ def enumerate_interleavings(
         reference: computes the results of the serial orders.
         limit: how long the writers of one interleaving may take.
         interrupt: ends what the engine runs.
-        may_give_up: whether a merge may lose where R-750 does not want it; such conflicts are counted as needless.
 
     Raises:
         EngineLateError: they take longer.
@@ -79,7 +77,7 @@ def enumerate_interleavings(
         writers=scenario.writers,
         reference=reference,
         conflicts=scenario.conflicts,
-        may_give_up=may_give_up,
+        may_give_up=not engine.capabilities.conflicts_by_rule,
     )
     with ExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(len(scenario.writers)))

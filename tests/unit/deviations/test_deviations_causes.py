@@ -21,10 +21,11 @@ from mergecheck.harness.verdict import Check, Mismatch, Verdict
 from mergecheck.model.case_file import case_from_json, case_to_json
 from mergecheck.model.outcome import Rejection, Unsupported
 from mergecheck.reference import MergeReference, evaluate
-from tools.output_mutations.answers import RecordedEngine, load_answers
+from tools.output_mutations.answers import load_answers
 
 if TYPE_CHECKING:
     from mergecheck.harness.deviations.expected import ExpectedDifference
+    from mergecheck.harness.lab.mutants import RecordedEngine
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
 

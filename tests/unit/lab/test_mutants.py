@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.lab.mutants import run_mutants
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine, answered
+from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.session import stream_for
 from mergecheck.harness.verdict import Check
 from mergecheck.model.outcome import Outcome, Prediction, Rejection
@@ -51,7 +51,7 @@ class WithoutFeed(Complete):
 
 
 def run_of(engine: ReferenceAsEngine, num_cases: int) -> MutantRun:
-    return run_mutants(itertools.islice(stream_for(engine, 1), num_cases), Checker(engine=engine))
+    return run_mutants(stream_for(engine, 1), Checker(engine=engine), Budget(max_cases=num_cases))
 
 
 def test_a_wrong_answer_of_an_engine_that_reports_everything_is_noticed() -> None:

@@ -13,11 +13,11 @@ from mergecheck.harness.delta.observe import observe
 from mergecheck.harness.delta.read import read_actions, table_metadata
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
+from mergecheck.harness.lab.mutants import RecordedEngine
 from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.oracles.reference_oracle import check_prepared
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.outcome import Outcome
-from tools.output_mutations.answers import RecordedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.lab.concurrency.scenario import Scenario
     from mergecheck.harness.processes.time_limit import TimeLimit
 
-GIVES_UP_NEVER = "pyspark"
-"""The engine that loses only where R-750 wants it; others may give up earlier, which is counted."""
-
 _ROUNDS_BETWEEN_NOTICES = 25
 
 
@@ -57,7 +54,6 @@ def enumerate_all(
             reference,
             limit=limit,
             interrupt=interrupt,
-            may_give_up=engine.name != GIVES_UP_NEVER,
         ):
             tally.add(one)
         if not as_json:

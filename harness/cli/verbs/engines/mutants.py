@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +23,7 @@ from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.lab.mutants import run_mutants
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.render import printable
+from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.session import open_engine, reference_for, stream_for
 from mergecheck.harness.verdict import ExitCode, Expressions
 from mergecheck.model.formatting import counted
@@ -80,11 +80,7 @@ def mutants(
             skip_reference_if_unsupported=True,
             limit=limit,
         )
-        cases = stream_for(engine, seed)
-        end = None if max_seconds is None else time.monotonic() + max_seconds
-        found = run_mutants(
-            cases, checker, max_cases=max_cases, is_over=lambda: end is not None and time.monotonic() > end
-        )
+        found = run_mutants(stream_for(engine, seed), checker, Budget(max_cases=max_cases, max_seconds=max_seconds))
         title = f"{engine.name} {engine.version}"
     if as_json:
         emit_json({"engine": title, "seed": seed} | _document(found))

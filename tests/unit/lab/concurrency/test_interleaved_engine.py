@@ -71,7 +71,7 @@ class Overwrites(Adds):
 
 def tally_of(engine: InterleavedEngine) -> Tally:
     tally = Tally(SCENARIO)
-    for one in enumerate_interleavings(SCENARIO, engine, MergeReference(), may_give_up=True):
+    for one in enumerate_interleavings(SCENARIO, engine, MergeReference()):
         tally.add(one)
     return tally
 
