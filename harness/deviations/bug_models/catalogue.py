@@ -14,6 +14,7 @@ from mergecheck.harness.deviations.bug_models import (
     row_sides,
     source_rows,
     statements,
+    struct_casts,
     table_models,
 )
 from mergecheck.harness.deviations.bug_models.unread import (
@@ -34,6 +35,7 @@ BUG_MODELS: Mapping[str, BugModel] = {
     for part in (
         table_models,
         statements,
+        struct_casts,
         generated_columns,
         nan_rows,
         zeros,
