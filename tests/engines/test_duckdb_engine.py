@@ -14,7 +14,7 @@ from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engine import PrecheckingEngine
 from mergecheck.harness.engines.duckdb.engine import DuckDbEngine, error_class
 from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options
-from mergecheck.harness.engines.duckdb.plain_sql import with_plain_casts, without_lambdas
+from mergecheck.harness.engines.duckdb.plain_sql import with_bound_fields, with_plain_casts, without_lambdas
 from mergecheck.harness.engines.duckdb.preparation import prepare
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.oracles.reference_oracle import check_case
@@ -243,6 +243,26 @@ def test_what_duckdb_allows_beyond_delta_is_not_held_against_it(engine: DuckDbEn
     assert engine.run(_case(sql)) == Unsupported("DuckDB knows subqueries in conditions")
 
 
+def test_a_tables_name_is_the_value_of_its_row_in_duckdb(engine: DuckDbEngine) -> None:
+    sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND s IS NOT NULL THEN DELETE"
+    assert engine.run(_case(sql)) == Unsupported("DuckDB knows a table's name as the value of its row")
+
+
+def test_a_subquery_that_reads_the_row_is_not_held_against_it(engine: DuckDbEngine) -> None:
+    value = "(SELECT max(x.v) FROM source x WHERE x.id = s.id)"
+    sql = f"MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = {value}"
+    assert engine.run(_case(sql)) == Unsupported("DuckDB knows subqueries that read the row of a clause")
+
+
+@pytest.mark.parametrize(
+    "text", ["array(s.id, 1)[1] = 1", "substring(s.v, s.id) = 'p.'", "size(sequence(s.id, 3)) > 0"]
+)
+def test_bound_operands_in_conditions(text: str, engine: DuckDbEngine) -> None:
+    """DuckDB 2.0 fails on ``p.field`` in a lambda of a condition."""
+    sql = f"MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND {text} THEN DELETE"
+    assert isinstance(engine.run(_case(sql)), Outcome)
+
+
 def test_names_in_any_case_are_not_held_against_it(engine: DuckDbEngine) -> None:
     """DuckDB knows no session whose names are case-sensitive; what it then merges breaks no rule of its own."""
     sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.ID = s.ID"
@@ -267,6 +287,7 @@ def test_plain_sql_means_the_same_without_lambdas() -> None:
     assert "lambda" not in without_lambdas(sql).lower()
     with_lambdas = duckdb.sql(f"SELECT {sql} {values}").fetchall()
     assert with_lambdas == duckdb.sql(f"SELECT {without_lambdas(sql)} {values}").fetchall()
+    assert with_bound_fields("""p.a + "p.b" || 'p.c' || "t"."p" """) == """(p).a + "p.b" || 'p.c' || "t"."p" """
     assert with_plain_casts('(list_transform(["a b"], lambda x: CAST(x AS BIGINT))[1])') == 'CAST("a b" AS BIGINT)'
 
 

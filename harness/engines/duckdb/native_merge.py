@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from mergecheck.harness.engines.duckdb.native_names import WrittenNames, native_relation
 from mergecheck.harness.engines.duckdb.native_values import AlignedValues, GeneratedColumnError
-from mergecheck.harness.engines.duckdb.plain_sql import with_plain_casts
+from mergecheck.harness.engines.duckdb.plain_sql import with_bound_fields, with_plain_casts
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import VOID, Schema
 from mergecheck.model.types.typed import TableSide, Typed, identifier
@@ -77,7 +77,7 @@ class MergeWriter:
         parts += [self._clause(clause) for clause in self.statement.clauses]
         if self.options.clauses == "do-nothing" and self.statement.clauses:
             parts += self._nothing()
-        return with_plain_casts(" ".join(parts))
+        return with_bound_fields(with_plain_casts(" ".join(parts)))
 
     @property
     def target_name(self) -> str:

@@ -2,7 +2,7 @@
 
 The reference's casts bind their operand with ``list_transform([operand], lambda x: body)[1]``, so that long operands
 are written once. DuckDB's tables take no lambdas in CHECK, DEFAULT and GENERATED, and its optimizer sees less through
-them.
+them. In a condition of a MERGE, DuckDB 2.0 fails on ``p.field`` of a lambda's parameter, and takes ``(p).field``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ from sqlglot import exp
 _SIMPLE = re.compile(
     r"\(list_transform\(\[([^\[\]']*)\], lambda x: CAST\(x AS ([A-Z]+(?:\([0-9]+,[0-9]+\))?)\)\)\[1\]\)"
 )
+
+_BOUND_FIELD = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\bp\.(?=[a-z])""")
+
+
+def with_bound_fields(sql: str) -> str:
+    """Read the fields of ``p``, the name of several bound operands, as a MERGE allows it everywhere."""
+    return _BOUND_FIELD.sub(lambda found: "(p)." if found[0] == "p." else found[0], sql)
 
 
 def with_plain_casts(sql: str) -> str:

@@ -235,7 +235,8 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
         merge=writer.text(),
         prefix=given.prefix,
         key=key,
-        extension=extension(statement) or ("names in any case" if settings.case_sensitive else ""),
+        extension=extension(statement, {*case.target.schema.names, *source_schema.names})
+        or ("names in any case" if settings.case_sensitive else ""),
         draws=draws_by_chance(statement),
         create=create,
         misfits=misfits(case.target.schema, _INCOMING_TARGET, case_sensitive=settings.case_sensitive),

@@ -82,7 +82,7 @@ def translate(case: Case) -> PostgresCase:
         setup=tuple(setup),
         merge=writer.text(),
         rows=f"SELECT {tables.texts(case.target.schema, identifier(TARGET))} FROM {identifier(TARGET)}",
-        extension=extension(statement),
+        extension=extension(statement, {*writer.target.schema.names, *writer.source.schema.names}),
     )
 
 
