@@ -89,6 +89,7 @@ SECTIONS: _Sections = {
     "Check an engine": {
         "run": Verb("Check one case, or a merge of your own tables, and explain it.", "run:run", "run"),
         "fuzz": Verb("Check random cases until a budget is spent.", "fuzzing.fuzz:fuzz", "fuzz", _FUZZ_OPTIONS),
+        "exhaust": Verb("Check every merge of a small scope.", "exhaust:exhaust", "exhaust"),
         "replay": Verb("Check saved cases and findings again.", "replay:replay", "replay"),
         "variants": Verb("Check that an optimisation changes no outcome.", "variants.variants:variants", "variants"),
     },

@@ -41,15 +41,15 @@ _BY_POWER: Mapping[Power, str] = {
     Power.NONE: """
         batch boundary case-timeout check common driver-memory expressions fail-if-worse features-off files first floor
         focus focus-paths fuzz github isolation jobs kills max-cases max-deviating max-findings max-sequences max-time
-        memory-limit no-deviations oracle pairs proof quiet require-all require-path require-plan runs rows scenario
+        memory-limit no-deviations oracle oracles-only pairs proof quiet range require-all require-path require-plan runs rows scenario
         seed shape shrink-runs shrink-time start steer steps unset variant verbose writers
     """,
     Power.ENGINE: "engine writer",
     Power.MASTER: "master",
     Power.ROOT: "table-root",
-    Power.READS: "baseline capabilities case check-learned deviations history",
+    Power.READS: "baseline capabilities case check-learned deviations history scope",
     Power.WRITES_FOLDER: "findings work",
-    Power.WRITES_EVENTS: "certificate events learned observations totals",
+    Power.WRITES_EVENTS: "certificate events journal learned observations totals",
     Power.WRITES_HTML: "html",
     Power.WRITES_MARKDOWN: "markdown",
     Power.WRITES_XML: "junit",

@@ -7,12 +7,15 @@ whole target rows, since constraints hold for them, and source rows cell by cell
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.properties.merge_text import merge_text, words_of
 from mergecheck.harness.properties.repeatable_values import has_random_values
 from mergecheck.harness.properties.source_tables import source_table
+from mergecheck.model.outcome import Outcome, Prediction
 from mergecheck.model.storage import SourceLayout, TargetLayout
 from mergecheck.model.types.data_types import BIGINT, Field, Schema
 from mergecheck.reference.syntax.statement import Action
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
+    from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case, Row, Source, Value
 
 PAIR = "mergecheck_pair"
@@ -123,6 +127,39 @@ def smallest_part(singles: Sequence[Case], shows: Callable[[Case], bool]) -> Cas
             break
         singles, found = part
     return found
+
+
+def differing_pairs(report: CaseReport) -> tuple[int, ...]:
+    """Return the pairs of a batch whose rows or change rows differ from the prediction, by their numbers.
+
+    Pairs that differ in another way come after each other, so that the first ones show as many faults as possible.
+
+    Returns:
+        none if the report is of no batch, or if no rows can be compared.
+    """
+    answer, result = report.reference.answer, report.result
+    if not isinstance(answer, Prediction) or not isinstance(result, Outcome):
+        return ()
+    differences: dict[int, list[str]] = {}
+    for wanted, came, schema in (
+        (answer.rows, result.rows, answer.schema),
+        (answer.cdf or (), result.cdf or (), answer.schema),
+    ):
+        if PAIR not in schema.names or PAIR not in result.schema.names:
+            return ()
+        if not came:
+            continue
+        place = schema.names.index(PAIR)
+        left, right = Counter(map(repr, wanted)), Counter(map(repr, came))
+        numbers = {repr(row): (row[place], repr((*row[:place], *row[place + 1 :]))) for row in (*wanted, *came)}
+        for row in left.keys() | right.keys():
+            if left[row] != right[row] and isinstance(numbers[row][0], int):
+                number, text = numbers[row]
+                differences.setdefault(number, []).append(f"{text} {left[row]} {right[row]}")
+    by_form: dict[str, list[int]] = {}
+    for number in sorted(differences):
+        by_form.setdefault(" ".join(sorted(differences[number])), []).append(number)
+    return tuple(n for turn in itertools.zip_longest(*by_form.values()) for n in turn if n is not None)
 
 
 def similar_cases(case: Case, random: Random, *, size: int, max_source_rows: int = MOST_ROWS) -> tuple[Case, ...]:

@@ -17,6 +17,7 @@ from mergecheck.harness.properties.statistics import Counts, Stop, Summary
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
+from mergecheck.harness.search.batching import differing_pairs, smallest_part
 from mergecheck.harness.search.shrinking import Shrinking, limits_within
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_id import with_content_id
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 MAX_REPEATS = 250
 """After this many repeated draws in a row, the strategy has no new case left."""
 MAX_ENGINE_FAILURES = 3
+MAX_SUSPECTS = 8
+"""Pairs of a batch that are tried alone before the batch is halved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +124,9 @@ class Search:
         if self._is_budget_spent():
             return
         upcoming = self._cases.next(self._counts.space)
+        if upcoming is None:
+            self._stop = Stop.EXHAUSTED
+            return
         self._counts.num_passed_over += upcoming.drawn.num_passed_over
         self._counts.add_time(upcoming.drawn.phase_seconds)
         if upcoming.finish is None:
@@ -152,10 +158,26 @@ class Search:
         self._listener(events.CaseChecked(report=report, summary=self._summary()))
 
     def _narrowed(self, report: CaseReport, singles: tuple[Case, ...]) -> CaseReport:
-        if fingerprint(report) is None:
+        """Cut a batch to a pair of tables that differs alone, or to the smallest part of the batch that does.
+
+        The pairs whose rows differ are tried first. If none differs alone, or only counters differ, the batch is
+        halved; the smallest part then shows which pairs differ in each other's company only.
+        """
+        if fingerprint(report) is None or not singles:
             return report
-        alone = (self._checker.check_case(with_content_id(single)) for single in singles)
-        return next((one for one in alone if fingerprint(one) is not None), report)
+        found: list[CaseReport] = []
+
+        def shows(case: Case) -> bool:
+            one = self._checker.check_case(with_content_id(case))
+            if fingerprint(one) is not None:
+                found.append(one)
+                return True
+            return False
+
+        suspects = [singles[number] for number in differing_pairs(report)]
+        if not any(shows(single) for single in suspects[:MAX_SUSPECTS]):
+            smallest_part(singles, shows)
+        return found[-1] if found else report
 
     def _judge(self, report: CaseReport) -> None:
         """Count a known mismatch; confirm a new one by a second execution."""

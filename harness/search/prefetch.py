@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.properties.case_space import CaseSpace
-    from mergecheck.harness.search.stream import Drawn, Draws
+    from mergecheck.harness.search.stream import CaseStream, Drawn
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
 
@@ -48,7 +48,7 @@ class Upcoming:
 
 @contextlib.contextmanager
 def prefetching(
-    draws: Draws, checker: Checker, *, num_jobs: int = 1, max_cases: int | None = None
+    draws: CaseStream, checker: Checker, *, num_jobs: int = 1, max_cases: int | None = None
 ) -> Iterator[Prefetch]:
     """Prefetch a run's cases for as long as the block lasts.
 
@@ -92,12 +92,12 @@ class Prefetch:
         max_cases: how many different cases the run checks; None for no limit.
     """
 
-    draws: Draws
+    draws: CaseStream
     begin: Begin
     thread: Executor
     num_ahead: int = 0
     max_cases: int | None = None
-    _coming: deque[Future[Upcoming]] = field(init=False, default_factory=deque)
+    _coming: deque[Future[Upcoming | None]] = field(init=False, default_factory=deque)
     _num_taken: int = field(init=False, default=0)
 
     @property
@@ -110,8 +110,8 @@ class Prefetch:
         """Draws that were begun and not yet asked for."""
         return len(self._coming)
 
-    def next(self, space: CaseSpace) -> Upcoming:
-        """Return the next draw, and start on those after it.
+    def next(self, space: CaseSpace) -> Upcoming | None:
+        """Return the next draw, and start on those after it; None if there is none.
 
         Args:
             space: the cells that the run has reached so far; steered draws choose by it.
@@ -123,12 +123,14 @@ class Prefetch:
             self._draw(space)
         upcoming = self._coming[0].result()  # an interrupt while waiting loses no case
         self._coming.popleft()
+        if upcoming is None:
+            return None
         self._num_taken += not upcoming.drawn.is_repeated
         while len(self._coming) < self.num_ahead and self._may_draw_more():
             self._draw(space)
         return upcoming
 
-    def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case:
+    def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case | None:
         """Let Hypothesis simplify a draw, see ``Stream.shrink``."""
         return self.draws.shrink(index, fails)
 
@@ -139,8 +141,10 @@ class Prefetch:
     def _draw(self, space: CaseSpace) -> None:
         self._coming.append(self.thread.submit(self._begin_next, space))
 
-    def _begin_next(self, space: CaseSpace) -> Upcoming:
+    def _begin_next(self, space: CaseSpace) -> Upcoming | None:
         drawn = self.draws.draw(space)
+        if drawn is None:
+            return None
         if drawn.is_repeated:
             return Upcoming(drawn, None)
         drawn = self.draws.batched(drawn)

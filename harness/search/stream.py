@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mergecheck import strategies
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
@@ -50,6 +50,27 @@ class Drawn:
     is_repeated: bool = False
     num_passed_over: int = 0
     phase_seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+
+class CaseStream(Protocol):
+    """The cases of a run, in their order. One thread may draw while another one shrinks.
+
+    Attributes:
+        seed: 0 if nothing is random.
+        steer: whether the next case depends on what those before have reached.
+    """
+
+    seed: int
+    steer: bool
+
+    def draw(self, space: CaseSpace) -> Drawn | None:
+        """Return the next case; None after the last one."""
+
+    def batched(self, drawn: Drawn) -> Drawn:
+        """Put a case in a batch of its statement, if the run makes batches."""
+
+    def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case | None:
+        """Make a case simpler by its draw; None if it was not drawn."""
 
 
 class Draws:

@@ -1,0 +1,237 @@
+"""``mergecheck exhaust``: check every merge of a small scope on an engine."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.html.exhaust import exhaust_page
+from mergecheck.harness.cli.html.rendering import html_option, write_html
+from mergecheck.harness.cli.options import (
+    case_timeout_option,
+    check_option,
+    checks_named,
+    deviation_options,
+    engine_option,
+    file_option,
+    findings_option,
+    json_option,
+    known_deviations,
+    max_time_option,
+    quiet_option,
+    spark_options,
+)
+from mergecheck.harness.cli.output.status_line import StatusLine
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.deviations.audit import confirm
+from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_oracles, run_scope
+from mergecheck.harness.lab.exhaustive.exhaustive_text import certificate, document, lines
+from mergecheck.harness.lab.exhaustive.scope import load_scope, scope_names
+from mergecheck.harness.oracles.engine_call import run_limited
+from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.processes.output_files import create
+from mergecheck.harness.processes.time_limit import TimeLimit
+from mergecheck.harness.report import events
+from mergecheck.harness.report.document import case_document
+from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.search.session import WARM_UP, open_engine, reference_for, rerun_on, start_limit
+from mergecheck.harness.verdict import Expressions, UserInputError
+from mergecheck.model.formatting import counted
+from mergecheck.reference import MergeReference
+
+if TYPE_CHECKING:
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
+    from mergecheck.harness.lab.exhaustive.scope import Scope
+    from mergecheck.harness.verdict import Check
+
+_RANGE = re.compile(r"(\d{1,12}):(\d{1,12})?")
+
+
+@click.command()
+@engine_option
+@click.option(
+    "--scope",
+    "scope_name",
+    default="quick",
+    show_default=True,
+    metavar="NAME|FILE",
+    help=f"The tables and statements: {', '.join(scope_names())}, or a file ending in .toml.",
+)
+@click.option(
+    "--range",
+    "range_text",
+    metavar="A:B",
+    help="Only the statements from number A to before B; without B, to the last one.",
+)
+@click.option(
+    "--jobs",
+    "num_jobs",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Check N statements at once; findings do not depend on N.",
+)
+@max_time_option
+@file_option("--journal", "journal", "Add each statement's result to FILE, and skip the statements that it has.")
+@file_option(
+    "--certificate", "certificate_file", "Write the certificate to FILE; an existing file is never overwritten."
+)
+@click.option("--oracles-only", is_flag=True, help="Hold the row model against the reference; no engine runs.")
+@case_timeout_option
+@check_option
+@findings_option("Where findings are saved.")
+@spark_options
+@deviation_options
+@html_option
+@quiet_option
+@json_option
+def exhaust(
+    *,
+    engine_name: str,
+    scope_name: str,
+    range_text: str | None,
+    num_jobs: int,
+    max_seconds: float | None,
+    journal: Path | None,
+    certificate_file: Path | None,
+    oracles_only: bool,
+    case_seconds: float,
+    check_names: tuple[str, ...],
+    findings_directory: Path,
+    deviation_files: tuple[Path, ...],
+    no_deviations: bool,
+    html_file: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Check every merge of small tables by every statement of a grammar: nothing is drawn.
+
+    One MERGE holds all pairs of tables of a statement. Two oracles that share no code predict each.
+    """
+    scope = load_scope(scope_name)
+    numbers = _numbers(range_text, scope)
+    if certificate_file is not None and certificate_file.exists():
+        raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
+    options = RunOptions(
+        numbers=numbers, journal=journal, findings=findings_directory, num_jobs=num_jobs, max_seconds=max_seconds
+    )
+    deviations = known_deviations(deviation_files, none=no_deviations)
+    with _Progress(scope, numbers, quiet=quiet) as progress:
+        if oracles_only:
+            report = run_oracles(scope, MergeReference().evaluate, options, on_piece=progress.count)
+        else:
+            report = _on_engine(
+                engine_name,
+                scope,
+                options,
+                deviations,
+                TimeLimit(seconds=case_seconds),
+                checks_named(check_names),
+                progress=progress,
+                as_json=as_json,
+            )
+    if certificate_file is not None:
+        _write(certificate_file, report)
+    if as_json:
+        emit_json(document(report))
+    else:
+        show("\n".join(lines(report)))
+    if html_file is not None:
+        write_html(html_file, exhaust_page(report, deviations=deviations))
+    return report.code
+
+
+def _on_engine(
+    engine_name: str,
+    scope: Scope,
+    options: RunOptions,
+    deviations: Deviations,
+    limit: TimeLimit,
+    checks: frozenset[Check] | None,
+    *,
+    progress: _Progress,
+    as_json: bool,
+) -> ExhaustiveReport:
+    def listen(event: events.Event) -> None:
+        progress.take(event)
+        if isinstance(event, events.FindingSaved) and not as_json:
+            with progress.paused():
+                shown = case_document(event.finding.report, finding=event.finding, where=event.path)
+                show(mismatch_report(shown) + "\n")
+
+    with open_engine(engine_name, limit) as engine:
+        confirm(deviations, engine, notice)
+        with interrupts_kept():  # the engine's start does not count
+            run_limited(engine, WARM_UP, start_limit(engine_name, limit))
+        checker = Checker(
+            engine=engine,
+            deviations=deviations,
+            reference=reference_for(engine, Expressions.DUCKDB).evaluate,
+            limit=limit,
+            checks=checks,
+            rerun=rerun_on(engine_name, checks=checks, deviations=deviations),
+        )
+        return run_scope(scope, checker, options, listener=listen)
+
+
+def _numbers(text: str | None, scope: Scope) -> range:
+    size = len(scope.statements)
+    if text is None:
+        return range(size)
+    found = _RANGE.fullmatch(text)
+    first = int(found[1]) if found else size
+    end = min(size, int(found[2])) if found and found[2] else size
+    if first >= end:
+        raise UserInputError(
+            f"--range {text}: scope {scope.name} has statements 0 to {size - 1}; give two numbers such as 0:{min(size, 100)}"
+        )
+    return range(first, end)
+
+
+def _write(path: Path, report: ExhaustiveReport) -> None:
+    try:
+        create(path, json.dumps(certificate(report), indent=2) + "\n")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --certificate FILE.") from error
+
+
+class _Progress(StatusLine):
+    """Shows how many statements and merges are done."""
+
+    def __init__(self, scope: Scope, numbers: range, *, quiet: bool) -> None:
+        super().__init__(quiet=quiet)
+        self._scope = scope
+        self._numbers = numbers
+        self._statements: set[str] = set()
+        self._merges = 0
+        self._doing = ""
+
+    def take(self, event: events.Event) -> None:
+        """Take an event of the run."""
+        if isinstance(event, events.RunStarted):
+            self.restart_wait()
+            self.print(f"engine {event.engine} {event.engine_version}  scope {self._scope.name}")
+        elif isinstance(event, events.CaseChecked):
+            self._doing = ""
+            self._statements.add(event.report.case.sql)
+            self._merges = event.summary.counts.num_batched
+        elif isinstance(event, events.ShrinkingStarted):
+            self._doing = f"  shrinking {event.fingerprint}"
+        elif isinstance(event, events.CaseSetAside):
+            self.print(f"{event.kind.replace('_', ' ')}: {event.reason}\n  saved to {event.path}")
+        self.print_periodically()
+
+    def count(self, merges: int) -> None:
+        """Take the number of merges that the oracles have judged."""
+        self._merges = merges
+        self.print_periodically()
+
+    def line(self) -> str:
+        return f"scope {self._scope.name}: {counted(self._merges, 'merge')} of {counted(len(self._numbers), 'statement')}{self._doing}"

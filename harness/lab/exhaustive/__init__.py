@@ -1,0 +1,1 @@
+"""Every merge of a small scope, checked by three oracles."""
