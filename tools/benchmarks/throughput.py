@@ -105,8 +105,8 @@ class Mode:
 
     def _check_next(self) -> None:
         upcoming = self.prefetch.next(CaseSpace())
-        singles = upcoming.drawn.singles
-        if upcoming.finish is None or (self.batch > 1 and not singles):
+        singles = () if upcoming is None else upcoming.drawn.singles
+        if upcoming is None or upcoming.finish is None or (self.batch > 1 and not singles):
             return  # what cannot be batched is not this mode's business
         with _timed(self.engine.name, self.seconds) if self.jobs == 1 else contextlib.nullcontext():
             report = upcoming.finish()

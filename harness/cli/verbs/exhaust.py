@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -45,6 +44,8 @@ from mergecheck.model.formatting import counted
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
     from mergecheck.harness.lab.exhaustive.scope import Scope
@@ -132,8 +133,8 @@ def exhaust(
                 scope,
                 options,
                 deviations,
-                TimeLimit(seconds=case_seconds),
-                checks_named(check_names),
+                limit=TimeLimit(seconds=case_seconds),
+                checks=checks_named(check_names),
                 progress=progress,
                 as_json=as_json,
             )
@@ -153,9 +154,9 @@ def _on_engine(
     scope: Scope,
     options: RunOptions,
     deviations: Deviations,
+    *,
     limit: TimeLimit,
     checks: frozenset[Check] | None,
-    *,
     progress: _Progress,
     as_json: bool,
 ) -> ExhaustiveReport:
@@ -190,7 +191,8 @@ def _numbers(text: str | None, scope: Scope) -> range:
     end = min(size, int(found[2])) if found and found[2] else size
     if first >= end:
         raise UserInputError(
-            f"--range {text}: scope {scope.name} has statements 0 to {size - 1}; give two numbers such as 0:{min(size, 100)}"
+            f"--range {text}: scope {scope.name} has statements 0 to {size - 1}; give two numbers such as "
+            f"0:{min(size, 100)}"
         )
     return range(first, end)
 
@@ -234,4 +236,5 @@ class _Progress(StatusLine):
         self.print_periodically()
 
     def line(self) -> str:
-        return f"scope {self._scope.name}: {counted(self._merges, 'merge')} of {counted(len(self._numbers), 'statement')}{self._doing}"
+        statements = counted(len(self._numbers), "statement")
+        return f"scope {self._scope.name}: {counted(self._merges, 'merge')} of {statements}{self._doing}"

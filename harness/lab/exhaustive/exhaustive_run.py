@@ -12,11 +12,11 @@ from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.lab.exhaustive.journal import Header, Journal, StatementResult
 from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
 from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.report import events
 from mergecheck.harness.search.batching import differing_pairs
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
-from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.verdict import ExitCode, Verdict
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class _Results:
             self._close()
             self._add(event.report)
             counted = Counter(event.summary.counts.findings)
-            self._note((counted - self._counted).keys())
+            self._note(set(counted - self._counted))
             self._counted = counted
         elif isinstance(event, events.FindingSaved):
             self.saved.append(event)
@@ -208,7 +208,7 @@ class _Results:
             state.merges[DISPUTE] += 1
         return state
 
-    def _note(self, findings: set[str] | frozenset[str]) -> None:
+    def _note(self, findings: set[str]) -> None:
         if self._finished is not None:
             self._open[self._finished.statement.number].findings |= findings
 

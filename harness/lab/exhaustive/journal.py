@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from mergecheck.harness.processes.output_files import append
 from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -114,4 +114,5 @@ class Journal:
 
 def _result(line: dict[str, Any]) -> StatementResult:
     lists = ("deviations", "findings", "disputes")
-    return StatementResult(**{name: tuple(value) if name in lists else value for name, value in line.items()})
+    known: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in line.items()}
+    return StatementResult(**known)

@@ -1,4 +1,4 @@
-"""The row model against the reference: two oracles that know nothing of each other must agree before an engine is asked."""
+"""The row model against the reference: two oracles that share no code must agree before an engine is asked."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def _has_several(merge: Merge, target: Sequence[tuple[object, Row]], source: Seq
 
 
 def _shape(merge: Merge, target: Sequence[tuple[object, Row]], source: Sequence[Row]) -> str:
-    """Describe an ambiguity: for each target row the clauses that its matches fire, and whether the matches are equal."""
+    """Describe an ambiguity: for each target row the clauses that its matches fire, and whether they are equal."""
     parts = []
     for _, t in target:
         matches = [s for s in source if merge.on(t, s) is True]

@@ -1,7 +1,4 @@
-"""The meaning of MERGE row by row, in plain Python: a second oracle, which imports nothing of this project.
-
-An expression is a column (``"t.k"``), a literal, or an operator with its operands (``("=", "t.k", "s.k")``).
-"""
+"""The meaning of MERGE row by row, in plain Python: a second oracle, which imports nothing of this project."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 Row: TypeAlias = tuple[Any, ...]
-Expression: TypeAlias = Any
 Function: TypeAlias = Callable[[Row, Row], Any]
 Clause: TypeAlias = tuple[Function, tuple[Function, ...] | None]
 OPERATORS: Mapping[str, Callable[..., Any]] = {
@@ -24,8 +20,8 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def compiled(expression: Expression, names: Mapping[str, Sequence[str]]) -> Function:
-    """Make a function of a target row and a source row; ``names`` are the columns of ``t`` and of ``s``."""
+def compiled(expression: object, names: Mapping[str, Sequence[str]]) -> Function:
+    """Make a function of a row of ``t`` and one of ``s`` from ``"t.k"``, a literal or ``("=", "t.k", "s.k")``."""
     if isinstance(expression, str):
         side, _, column = expression.partition(".")
         place = names[side].index(column)
@@ -67,20 +63,18 @@ class Result:
         for file, t, matches in found:
             fired = self._fire(merge.matched if matches else merge.by_source, (*t, pair), t, (*matches, ())[0])
             self.counts[f"{'matched' if matches else 'by source'} {fired}"] += 1
-            touches = bool(merge.by_source or (matches and (merge.inserts or fired != "copied")))
+            touches = merge.by_source or (matches and (merge.inserts or fired != "copied"))
             size, changed, touched = self.files.get(file, (0, 0, False))
-            self.files[file] = size + 1, changed + (fired != "copied"), touched or touches
-        for s in source:
-            if not any(s in matches for _, _, matches in found):
-                self.counts[self._fire(merge.inserts, (pair,), (), s)] += 1
+            self.files[file] = size + 1, changed + (fired != "copied"), touched or bool(touches)
+        for s in [s for s in source if not any(s in matches for _, _, matches in found)]:
+            self.counts[self._fire(merge.inserts, (pair,), (), s)] += 1
 
     def _fire(self, clauses: Sequence[Clause], old: Row, t: Row, s: Row) -> str:
         fires, new = next((c for c in clauses if c[0](t, s) is True), (None, ()))
         row = old if not new else (*[value(t, s) for value in new], old[-1])
         fired = "copied" if fires is None else "deleted" if new is None else "updated" if t else "inserted"
-        images = {"deleted": "delete", "updated": "update_preimage", "inserted": "insert"}
-        if fired in images:
-            self.changes[(*(row if fired == "inserted" else old), images[fired])] += 1
-        self.changes.update([(*row, "update_postimage")] if fired == "updated" else [])
+        images = {"deleted": [(*old, "delete")], "inserted": [(*row, "insert")]}
+        images["updated"] = [(*old, "update_preimage"), (*row, "update_postimage")]
+        self.changes.update(images.get(fired, []))
         self.rows.update([] if fired == "deleted" or not row[:-1] else [row])
         return fired

@@ -12,7 +12,6 @@ import json
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -29,7 +28,7 @@ from mergecheck.model.types.data_types import Schema, StructType
 from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mergecheck.model.case import Row, Value
     from mergecheck.model.types.data_types import DataType
@@ -83,7 +82,7 @@ class Clause:
 
     def sql(self) -> str:
         """Write the clause."""
-        condition = "" if self.condition is True else f" AND {expression_sql(self.condition)}"
+        condition = "" if self.condition is True else f" AND {condition_sql(self.condition)}"
         return f"WHEN {self.kind.upper()}{condition} THEN {self._action()}"
 
     def _action(self) -> str:
@@ -111,7 +110,7 @@ class Statement:
         """The statement as text."""
         merge = "MERGE WITH SCHEMA EVOLUTION INTO" if self.tables.evolves else "MERGE INTO"
         clauses = " ".join(clause.sql() for clause in self.clauses)
-        return f"{merge} target t USING source s ON {expression_sql(self.on)} {clauses}"
+        return f"{merge} target t USING source s ON {condition_sql(self.on)} {clauses}"
 
     @property
     def final_columns(self) -> tuple[str, ...]:
@@ -288,6 +287,11 @@ def expression_sql(expression: Expression) -> str:
     return f"NOT {texts[0]}" if operator == "not" else f" {operator.upper()} ".join(texts)
 
 
+def condition_sql(condition: Expression) -> str:
+    """Write a condition; NULL needs a type there."""
+    return "CAST(NULL AS BOOLEAN)" if condition is None else expression_sql(condition)
+
+
 def scope_names() -> tuple[str, ...]:
     """Return the names of the scopes that come with mergecheck."""
     return tuple(_packaged())
@@ -331,9 +335,25 @@ def _extended(given: Mapping[str, Any], packaged: Mapping[str, Any]) -> dict[str
 
 
 _KEYS = frozenset(
-    "extends summary target source values target_rows source_rows kinds on conditions actions tables every split paths".split()
+    {
+        *(
+            "extends",
+            "summary",
+            "target",
+            "source",
+            "values",
+            "target_rows",
+            "source_rows",
+            "kinds",
+            "on",
+            "conditions",
+        ),
+        *("actions", "tables", "every", "split", "paths"),
+    }
 )
-_TABLE_KEYS = frozenset("name target source files partition_by properties conf statistics vectors evolves".split())
+_TABLE_KEYS = frozenset(
+    ("name", "target", "source", "files", "partition_by", "properties", "conf", "statistics", "vectors", "evolves")
+)
 
 
 def _scope(name: str, given: Mapping[str, Any]) -> Scope:

@@ -1,0 +1,234 @@
+"""Scopes, their pieces, and runs on engines that answer by the reference, right or wrong."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mergecheck.harness.checker import Checker
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_oracles, run_scope
+from mergecheck.harness.lab.exhaustive.exhaustive_text import certificate, lines
+from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
+from mergecheck.harness.lab.exhaustive.scope import expression_sql, load_scope
+from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
+from mergecheck.harness.properties.case_space import CaseSpace
+from mergecheck.harness.search.batching import PAIR
+from mergecheck.harness.verdict import ExitCode, UserInputError
+from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.reference import MergeReference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
+    from mergecheck.harness.lab.exhaustive.scope import Scope
+    from mergecheck.model.case import Case
+    from mergecheck.model.outcome import EngineResult
+    from mergecheck.reference.answer import Reference
+
+TINY = """
+extends = "core"
+summary = "one row a table"
+target_rows = 1
+source_rows = 2
+kinds = [["matched"], ["matched", "not matched"]]
+on = [["=", "t.k", "s.k"]]
+[conditions]
+matched = ["true", ["is null", "s.v"]]
+"not matched" = ["true"]
+[actions]
+matched = [{ v = "s.v" }]
+"not matched" = [{ k = "s.k", v = "s.v" }]
+"""
+REFERENCE = MergeReference()
+
+
+class Changed(ReferenceAsEngine):
+    """Answers by the reference, and changes the answer."""
+
+    capabilities = Capabilities(metrics=False)
+
+    def __init__(self, change: Callable[[Case, Outcome], Outcome]) -> None:
+        super().__init__()
+        self._change = change
+
+    def run(self, case: Case) -> EngineResult:
+        answer = super().run(case)
+        if isinstance(answer, Outcome):
+            return self._change(case, answer)
+        return replace(answer, unchanged=True) if hasattr(answer, "unchanged") else answer
+
+
+def unchanged(_: Case, answer: Outcome) -> Outcome:
+    return answer
+
+
+def loses_updated_nulls(case: Case, answer: Outcome) -> Outcome:
+    """Lose the rows that the merge has set to NULL."""
+    place = answer.schema.names.index("v")
+    old = Counter(case.target.rows)
+    return replace(answer, rows=tuple(row for row in answer.rows if row[place] is not None or old[row]))
+
+
+def errs_in_company(case: Case, answer: Outcome) -> Outcome:
+    """Lose a row if target rows of several pairs are merged together."""
+    names = case.target.schema.names
+    pairs = {row[names.index(PAIR)] for row in case.target.rows} if PAIR in names else set()
+    return replace(answer, rows=answer.rows[1:]) if len(pairs) > 1 else answer
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Scope:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return load_scope(str(path))
+
+
+def run(scope: Scope, change: Callable[[Case, Outcome], Outcome], folder: Path, **options: Any) -> ExhaustiveReport:
+    checker = Checker(engine=Changed(change), reference=REFERENCE.evaluate)
+    given = {"numbers": range(len(scope.statements)), "journal": None, "findings": folder / "findings"} | options
+    return run_scope(scope, checker, RunOptions(**given))
+
+
+def test_the_scopes_have_the_sizes_that_the_docs_give() -> None:
+    sizes = {name: len(load_scope(name).statements) for name in ("quick", "core", "wide")}
+    assert sizes == {"quick": 24, "core": 1602, "wide": 200_880}
+    core = load_scope("core")
+    assert sum(len(core.pairs(statement)) for statement in core.statements) == 4_006_818
+
+
+def test_symmetry_keeps_one_of_each_class() -> None:
+    """What is kept stands for all pairs of lists of at most two of nine rows."""
+    core = load_scope("core")
+    symmetric = next(s for s in core.statements if s.is_symmetric)
+    other = next(s for s in core.statements if not s.is_symmetric)
+    assert (len(core.pairs(symmetric)), len(core.pairs(other))) == (1537, 3025)
+    for statement in (symmetric, other):
+        assert sum(pair.weight for pair in core.pairs(statement)) == (1 + 9 + 81) ** 2
+
+
+def test_statements_differ_and_are_read_as_they_are_written() -> None:
+    core = load_scope("core")
+    assert len({statement.sql for statement in core.statements}) == len(core.statements)
+    nested = ("not", ("or", ("is null", "t.k"), ("=", "s.v", 0)))
+    assert expression_sql(nested) == "NOT ((t.k IS NULL) OR (s.v = 0))"
+
+
+def test_all_agree(tiny: Scope, tmp_path: Path) -> None:
+    """Ambiguous pairs are apart: one runs on the engine for each statement, the oracles judge all."""
+    report = run(tiny, unchanged, tmp_path)
+    pairs = len(tiny.pairs(tiny.statements[0]))
+    assert report.merges.total() == pairs * len(tiny.statements)
+    assert report.merges["both_rejected"] == len(tiny.statements)
+    assert report.code is ExitCode.AGREE
+    assert list(lines(report))[-1].endswith("all agree")
+    assert certificate(report)["conforms"] is True
+
+
+def test_a_difference_is_cut_to_its_pair_and_shrunk(tiny: Scope, tmp_path: Path) -> None:
+    report = run(tiny, loses_updated_nulls, tmp_path)
+    assert report.code is ExitCode.MISMATCH
+    found = [event.finding.report.case for event in report.saved]
+    assert found
+    assert all(PAIR not in case.sql for case in found)
+    assert all(len(case.target.rows) <= 1 for case in found)
+    assert 0 < report.merges["mismatch"] < report.merges["agree"]
+    assert certificate(report)["conforms"] is False
+    assert report.saved[0].finding.number == min(report.results)
+
+
+def test_a_difference_in_company_names_the_neighbours(tiny: Scope, tmp_path: Path) -> None:
+    report = run(tiny, errs_in_company, tmp_path)
+    case = report.saved[0].finding.report.case
+    assert PAIR in case.sql
+    assert len({row[-1] for row in case.target.rows}) == 2
+
+
+def test_a_run_goes_on_where_its_journal_ends(tiny: Scope, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    first = run(tiny, unchanged, tmp_path, journal=journal, numbers=range(2))
+    assert not first.left
+    whole = run(tiny, unchanged, tmp_path, journal=journal)
+    assert not whole.left
+    assert whole.num_new < whole.merges.total()
+    assert whole.merges == run(tiny, unchanged, tmp_path).merges
+    with pytest.raises(UserInputError, match="journal of another run: scope 'tiny' and not 'quick'"):
+        run(load_scope("quick"), unchanged, tmp_path, journal=journal)
+
+
+def test_a_run_without_time_ends_with_what_is_left(tiny: Scope, tmp_path: Path) -> None:
+    report = run(tiny, unchanged, tmp_path, max_seconds=0.0)
+    assert report.left == tuple(range(len(tiny.statements)))
+    assert report.code is ExitCode.INCONCLUSIVE
+    assert list(lines(report))[-1] == "no statement of scope tiny is done; 4 are left"
+
+
+def test_ranges_together_are_the_whole(tiny: Scope, tmp_path: Path) -> None:
+    size = len(tiny.statements)
+    parts = [run(tiny, unchanged, tmp_path, numbers=numbers) for numbers in (range(1), range(1, size))]
+    assert parts[0].merges + parts[1].merges == run(tiny, unchanged, tmp_path).merges
+
+
+def test_a_dispute_of_the_oracles_is_a_verdict_of_its_own(tiny: Scope, tmp_path: Path) -> None:
+    """A reference that loses a row is found out without an engine, and the pair that shows it is kept."""
+
+    def wrong(case: Case) -> Reference:
+        found = REFERENCE.evaluate(case)
+        if isinstance(found.answer, Prediction):
+            kept = tuple(row for row in found.answer.rows if row[:2] != (0, 0))
+            return replace(found, answer=replace(found.answer, rows=kept))
+        return found
+
+    report = run_oracles(tiny, wrong, RunOptions(numbers=range(len(tiny.statements)), journal=None, findings=tmp_path))
+    assert report.code is ExitCode.ENGINE
+    assert report.merges["dispute"] == len(tiny.statements)
+    (saved,) = {path.name for path in (tmp_path / "harness_bug").glob("tiny-0-*.json")}
+    case = json.loads((tmp_path / "harness_bug" / saved).read_text())
+    assert PAIR not in case["sql"]
+
+
+def test_a_missed_ambiguity_is_a_dispute(tiny: Scope, tmp_path: Path) -> None:
+    def lenient(case: Case) -> Reference:
+        found = REFERENCE.evaluate(case)
+        matches = found.trace.matches
+        if matches is None:
+            return found
+        fewer = replace(matches, multi_matched=frozenset(sorted(matches.multi_matched)[1:]))
+        return replace(found, trace=replace(found.trace, matches=fewer))
+
+    report = run_oracles(tiny, lenient, RunOptions(numbers=range(1), journal=None, findings=tmp_path))
+    assert any("is ambiguous by the row model only" in line for line in report.results[0].disputes)
+
+
+def test_pieces_hold_every_pair_once(tiny: Scope) -> None:
+    stream = ScopeStream(tiny, [0], reference=REFERENCE.evaluate)
+    while stream.draw(CaseSpace()) is not None:
+        pass
+    pieces = stream.pieces.values()
+    assert sum(piece.num_pairs + piece.num_left for piece in pieces) == len(tiny.pairs(tiny.statements[0]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("summary = 1\n", "no scope|is no scope"),
+        (TINY + "\n[more]\n", "unknown key 'more'"),
+        (TINY.replace('["=", "t.k", "s.k"]', '["==", "t.k", "s.k"]'), "no operator '=='"),
+    ],
+)
+def test_a_file_that_is_no_scope_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(UserInputError, match=message):
+        load_scope(str(path))
+
+
+def test_an_unknown_scope_names_those_there_are() -> None:
+    with pytest.raises(UserInputError, match="core"):
+        load_scope("cor")
