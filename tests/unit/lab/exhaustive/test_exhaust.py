@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,17 +15,18 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_oracles, run_scope
 from mergecheck.harness.lab.exhaustive.exhaustive_text import certificate, lines
 from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
+from mergecheck.harness.lab.exhaustive.rule_reach import MEANINGS, reach_table, rules_by_reach
 from mergecheck.harness.lab.exhaustive.scope import expression_sql, load_scope
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.properties.case_space import CaseSpace
 from mergecheck.harness.search.batching import PAIR
+from mergecheck.harness.specification.rules import load_rules
 from mergecheck.harness.verdict import ExitCode, UserInputError
 from mergecheck.model.outcome import Outcome, Prediction
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
     from mergecheck.harness.lab.exhaustive.scope import Scope
@@ -144,7 +146,7 @@ def test_a_difference_is_cut_to_its_pair_and_shrunk(tiny: Scope, tmp_path: Path)
 
 
 def test_a_difference_in_company_names_the_neighbours(tiny: Scope, tmp_path: Path) -> None:
-    report = run(tiny, errs_in_company, tmp_path)
+    report = run(tiny, errs_in_company, tmp_path, numbers=range(1))
     case = report.saved[0].finding.report.case
     assert PAIR in case.sql
     assert len({row[-1] for row in case.target.rows}) == 2
@@ -232,3 +234,14 @@ def test_a_file_that_is_no_scope_is_refused(tmp_path: Path, text: str, message: 
 def test_an_unknown_scope_names_those_there_are() -> None:
     with pytest.raises(UserInputError, match="core"):
         load_scope("cor")
+
+
+def test_every_rule_of_the_specification_is_marked_once() -> None:
+    marked = Counter(number for numbers in rules_by_reach().values() for number in numbers)
+    assert marked == Counter(load_rules().keys())
+    assert rules_by_reach().keys() == MEANINGS.keys()
+
+
+def test_the_page_has_the_table_of_the_rules() -> None:
+    page = Path(__file__).parents[4] / "docs" / "explanation" / "small-scope.md"
+    assert reach_table() in page.read_text(encoding="utf-8")
