@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.search.batching import PAIR
+from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Bound, MergePath, Prediction, Rejection, Unsupported
 from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
 
@@ -93,7 +94,7 @@ def ambiguity_dispute(pairs: Sequence[int], case: Case, reference: Reference) ->
         return (f"ambiguous by the row model, the reference has {_told(answer)}",)
     if len(pairs) == 1:
         return ()
-    rows, place = case.target.rows, case.target.schema.names.index(PAIR)
+    rows, place = physical_rows(case.target), case.target.schema.names.index(PAIR)
     seen = {rows[rid][place] for rid in matches.multi_matched}
     return tuple(f"pair {pair} is ambiguous by the row model only" for i, pair in enumerate(pairs) if i not in seen)
 

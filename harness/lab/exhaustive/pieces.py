@@ -46,8 +46,8 @@ class Piece:
     Attributes:
         id: of its case.
         num_pairs: pairs of tables.
-        num_lists: pairs of lists of rows for which they stand.
         num_left: ambiguous pairs that only the oracles judge.
+        num_lists: pairs of lists of rows for which all of them stand.
     """
 
     id: str
@@ -138,7 +138,7 @@ class ScopeStream:
     def _of_statement(self, statement: Statement) -> Iterator[_Prepared]:
         groups = self._groups(statement)
         shown = _representative(statement.number, groups.ambiguous)
-        left = len(groups.ambiguous) - (shown is not None)
+        left = [pair for pair, _ in groups.ambiguous if pair is not shown]
         disputes = self._ambiguity_disputes(statement, [pair for pair, _ in groups.ambiguous])
         parts = [*groups.together.values(), *([] if shown is None else [[shown]])]
         for place, pairs in enumerate(parts):
@@ -149,7 +149,7 @@ class ScopeStream:
                 place,
                 num_pieces=len(parts),
                 is_ambiguous=shown is not None and is_last,
-                num_left=left if is_last else 0,
+                left=left if is_last else [],
                 disputes=disputes if is_last else (),
             )
 
@@ -176,7 +176,7 @@ class ScopeStream:
         *,
         num_pieces: int,
         is_ambiguous: bool,
-        num_left: int,
+        left: list[Pair],
         disputes: tuple[Dispute, ...],
     ) -> _Prepared:
         singles = tuple(map(statement.case, pairs))
@@ -189,8 +189,8 @@ class ScopeStream:
             statement=statement,
             num_pieces=num_pieces,
             num_pairs=len(pairs),
-            num_lists=sum(pair.weight for pair in pairs),
-            num_left=num_left,
+            num_lists=sum(pair.weight for pair in (*pairs, *left)),
+            num_left=len(left),
             disputes=disputes,
         )
         return _Prepared(piece, case, singles if len(singles) > 1 else (), reference)
