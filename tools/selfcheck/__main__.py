@@ -23,6 +23,7 @@ from tools.selfcheck.mutation import diff
 from tools.selfcheck.page import selfcheck_page
 from tools.selfcheck.pool import run_seeds, shrink_faults
 from tools.selfcheck.results import KeptResults
+from tools.selfcheck.scope_cases import of_rows
 from tools.selfcheck.score import score, score_json
 
 if TYPE_CHECKING:
@@ -68,6 +69,14 @@ DEFAULT_FLOOR = 0.95
     help="Maximum number of cases per seed.",
 )
 @click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    metavar="NAME",
+    help="Take the merges of a small scope instead of random cases, and the mutants of rows, metrics and change feed; "
+    "may be repeated.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(1, 64),
     default=2,
@@ -103,6 +112,7 @@ def selfcheck(
     seeds: int,
     first_seed: int,
     max_cases: int,
+    scopes: tuple[str, ...],
     jobs: int,
     drop_missed: bool,
     with_shrinking: bool,
@@ -113,7 +123,7 @@ def selfcheck(
     as_json: bool,
 ) -> int:
     """Run mutants of the PySpark merge, and count the random cases until each is found."""
-    faults = chosen(names)
+    faults = of_rows(chosen(names)) if scopes else chosen(names)
     if as_list:
         _list(faults, with_changes=bool(names), as_json=as_json)
         return ExitCode.AGREE
@@ -126,6 +136,7 @@ def selfcheck(
         drop_missed=drop_missed,
         with_shrinking=with_shrinking,
         path=results,
+        scopes=scopes,
     )
     _show(found, markdown=markdown, as_json=as_json)
     code = ExitCode.AGREE if found.solved_share >= floor else ExitCode.INCONCLUSIVE
@@ -143,8 +154,9 @@ def _run(
     drop_missed: bool,
     with_shrinking: bool,
     path: Path | None,
+    scopes: tuple[str, ...],
 ) -> Score:
-    kept = None if path is None else KeptResults.of(path, faults, max_cases=max_cases)
+    kept = None if path is None else KeptResults.of(path, faults, max_cases=max_cases, scopes=scopes)
     known = [result for result in (kept.read() if kept else ()) if result.seed in seeds]
 
     def told(result: SeedResult) -> None:
@@ -169,7 +181,14 @@ def _run(
     results = list(known)
     if left:
         results += run_seeds(
-            faults, left, max_cases=max_cases, jobs=jobs, listener=told, known=known, drop_missed=drop_missed
+            faults,
+            left,
+            max_cases=max_cases,
+            jobs=jobs,
+            listener=told,
+            known=known,
+            drop_missed=drop_missed,
+            scopes=scopes,
         )
     minimal = shrink_faults(faults, results, jobs=jobs, listener=told_size) if with_shrinking else []
     return score(faults, results, max_cases=max_cases, shrunk=[one for one in minimal if one is not None])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.processes.start import SAFE_PATH, end_with_parent, environment_with, forget_safe_path
 from mergecheck.harness.search.session import WARM_UP, stream_for
+from tools.selfcheck.scope_cases import scope_cases
 from tools.selfcheck.shrinking import Shrunk, shrink_fault
 from tools.selfcheck.trial import SeedResult, run_seed
 
@@ -36,6 +37,7 @@ def run_seeds(
     listener: Callable[[SeedResult], None],
     known: Sequence[SeedResult] = (),
     drop_missed: bool = False,
+    scopes: tuple[str, ...] = (),
 ) -> list[SeedResult]:
     """Run seeds in so many processes.
 
@@ -46,6 +48,7 @@ def run_seeds(
         jobs: processes.
         listener: called after each seed.
         known: results of other seeds.
+        scopes: names of small scopes whose merges are the cases, in an order of the seed; none for random cases.
         drop_missed: seeds that begin later skip a fault that one seed has missed: it is not solved anyway.
 
     Raises:
@@ -61,7 +64,7 @@ def run_seeds(
         for seed in seeds:
             missed = _missed(faults, [*known, *found]) if drop_missed else ()
             left = [fault for fault in faults if fault.id not in missed]
-            yield _submitted(pool, _run_seed, left, missed, seed, max_cases)
+            yield _submitted(pool, _run_seed, left, missed, seed, max_cases, scopes)
 
     with _pool(min(jobs, len(seeds))) as pool:
         return _collected(submitted(pool), told, at_once=jobs)
@@ -133,9 +136,11 @@ def _start() -> None:
     _engine.run(WARM_UP)
 
 
-def _run_seed(faults: Sequence[Fault], passed_over: tuple[str, ...], seed: int, max_cases: int) -> SeedResult:
+def _run_seed(
+    faults: Sequence[Fault], passed_over: tuple[str, ...], seed: int, max_cases: int, scopes: tuple[str, ...]
+) -> SeedResult:
     assert _engine is not None  # noqa: S101 - the pool has started it
-    cases = stream_for(_engine, seed)
+    cases = scope_cases(scopes, seed) if scopes else stream_for(_engine, seed)
     result = run_seed(faults, _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
     result.passed_over = passed_over
     return result

@@ -37,9 +37,9 @@ class KeptResults:
     key: str
 
     @classmethod
-    def of(cls, path: Path, faults: Sequence[Fault], *, max_cases: int) -> KeptResults:
+    def of(cls, path: Path, faults: Sequence[Fault], *, max_cases: int, scopes: tuple[str, ...] = ()) -> KeptResults:
         """Keep the results of these faults, this limit and the code as it is now."""
-        digest = hashlib.sha256(f"{max_cases}\n{faults!r}\n{code_digest()}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{max_cases} {scopes}\n{faults!r}\n{code_digest()}".encode()).hexdigest()
         return cls(path, digest[:16])
 
     def read(self) -> tuple[SeedResult, ...]:

@@ -102,7 +102,9 @@ def run_seed(
     result, runs = SeedResult(seed=seed), dict.fromkeys((fault.id for fault in faults), 0)
     reference, started = MergeReference(), time.monotonic()
     while len(result.kills) < len(faults) and result.num_cases < max_cases:
-        case = next(cases)
+        case = next(cases, None)
+        if case is None:
+            break  # a small scope has an end
         result.num_cases += 1
         answer = reference.evaluate(case)
         facts = facts_of(case, answer)
