@@ -25,6 +25,7 @@ class Power(Enum):
     ENGINE = "names an engine: an installed one, a release to install, or a class to import"
     MASTER = "names a Spark: this machine's, or one to connect to"
     ROOT = "names the place of tables: a folder, or an object store"
+    SCOPE = "names a small scope: one that comes with mergecheck, or a file to read"
     READS = "names a file or folder to read"
     WRITES_FOLDER = "names a folder to write to"
     WRITES_EVENTS = "names a file to write"
@@ -48,7 +49,8 @@ _BY_POWER: Mapping[Power, str] = {
     Power.ENGINE: "engine writer",
     Power.MASTER: "master",
     Power.ROOT: "table-root",
-    Power.READS: "baseline capabilities case check-learned deviations history scope",
+    Power.READS: "baseline capabilities case check-learned deviations history",
+    Power.SCOPE: "scope",
     Power.WRITES_FOLDER: "findings work",
     Power.WRITES_EVENTS: "certificate events journal learned observations totals",
     Power.WRITES_HTML: "html",
@@ -100,6 +102,8 @@ def _reason(key: str, value: Any, folder: Path) -> str | None:  # noqa: ANN401 -
         if _SCHEME.match(text) and not text.lower().startswith("file:"):
             return "connects to an object store"
         return _beyond(Path("/" + unquote(text[5:]).lstrip("/") if text.lower().startswith("file:") else text), folder)
+    if power is Power.SCOPE:
+        return _beyond(folder / text, folder, hidden=True)
     if power in _READS_OR_WRITES:
         path = Path(text)
         outside = _beyond(path, folder, hidden=power is Power.READS)

@@ -56,7 +56,7 @@ _RELEASE = {"engine": "some-engine", "features": {}, "unsupported": {"a reason":
 STORED = {"seed": 1, "engines": [{**_RELEASE, "version": version, "totals": _CASES} for version in ("1.10.0", "1.9.0")]}
 DRAWING = ("fuzz ", "lab matrix ", "lab sequences ")
 """What they draw, and so what they count, changes with the generator; numbers are left out."""
-SHOWN_ELSEWHERE = {"doctor", "cases import", "config schema", "config trust", "lab scale"}
+SHOWN_ELSEWHERE = {"doctor", "cases import", "config schema", "config trust", "lab scale", "exhaust"}
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])
