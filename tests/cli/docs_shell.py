@@ -53,8 +53,12 @@ def commands_of(block: Block) -> Iterator[tuple[str, int]]:
             yield line, int(code[1]) if code else 0
 
 
-def run_page(page: str, mergecheck: Callable[..., Ended], folder: Path) -> int:
-    """Run a page's commands in a folder and hold its texts against what they print.
+def run_page(page: str, run: Callable[[str], tuple[int, str]]) -> int:
+    """Run a page's commands in the working folder and hold its texts against what they print.
+
+    Args:
+        page: the text of the page.
+        run: runs a command, and returns its exit code and what it prints.
 
     Returns:
         How many commands ran.
@@ -66,7 +70,7 @@ def run_page(page: str, mergecheck: Callable[..., Ended], folder: Path) -> int:
         elif block.runs:
             printed = ""
             for command, wanted in commands_of(block):
-                code, out = _run(command, mergecheck, folder)
+                code, out = _changed_folder(command) if command.startswith("cd ") else run(command)
                 assert (command, code) == (command, wanted), out
                 printed, count = printed + out, count + 1
         elif "." in block.title and block.language != "bash":
@@ -92,18 +96,29 @@ def _steady(line: str) -> str:
     return _TIME.sub("TIME", re.sub(r"^=+ ", "= ", line.rstrip()))
 
 
-def _run(command: str, mergecheck: Callable[..., Ended], folder: Path) -> tuple[int, str]:
-    words = shlex.split(command, comments=True)
-    if words[0] == "cd":
-        os.chdir(words[1])
-        return 0, ""
-    if words[0] == "mergecheck":
-        ended = mergecheck(*(path for word in words[1:] for path in _expanded(word)))
-        _forget_modules_in(folder)
-        return ended.code, ended.out + ended.err
-    command = re.sub(r"^(python|pytest) ", lambda name: _PROGRAMS[name[1]], command)
+def _changed_folder(command: str) -> tuple[int, str]:
+    os.chdir(shlex.split(command, comments=True)[1])
+    return 0, ""
+
+
+def in_process(mergecheck: Callable[..., Ended], folder: Path) -> Callable[[str], tuple[int, str]]:
+    """Run ``mergecheck`` in this process, and everything else in a shell."""
+
+    def run(command: str) -> tuple[int, str]:
+        words = shlex.split(command, comments=True)
+        if words[0] == "mergecheck":
+            ended = mergecheck(*(path for word in words[1:] for path in _expanded(word)))
+            _forget_modules_in(folder)
+            return ended.code, ended.out + ended.err
+        return in_a_shell(re.sub(r"^(python|pytest) ", lambda name: _PROGRAMS[name[1]], command), dict(os.environ))
+
+    return run
+
+
+def in_a_shell(command: str, environment: dict[str, str]) -> tuple[int, str]:
+    """Run a command as a reader of the page does."""
     done = subprocess.run(  # noqa: S602 - commands of our own pages
-        command, shell=True, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, shell=True, check=False, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     return done.returncode, done.stdout
 

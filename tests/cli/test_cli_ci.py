@@ -176,11 +176,18 @@ def test_no_step_takes_an_input_as_code(text: str) -> None:
     ids=["pull-request", "nightly", "engine-bump"],
 )
 def test_the_steps_run(tmp_path: Path, text: str, variables: dict[str, str], wanted: str) -> None:
-    """Each step's script in bash, as GitHub calls it, but for the one that installs mergecheck."""
-    (tmp_path / "mergecheck.toml").write_text('engine = "duckdb"\nfloor = 0\n[profiles.ci.fuzz]\nmax-cases = 2\n')
+    """Each step's script in bash, as GitHub calls it, but for the one that installs mergecheck.
+
+    The engine is a class of the repository, on a machine that has never trusted it.
+    """
+    (tmp_path / "own.py").write_text("from mergecheck import DuckDbEngine\n")
+    (tmp_path / "mergecheck.toml").write_text(
+        'engine = "own:DuckDbEngine"\nfloor = 0\n[profiles.ci.fuzz]\nmax-cases = 2\n'
+    )
     environment = {
         **os.environ,
         **variables,
+        "XDG_CONFIG_HOME": str(tmp_path / "settings"),
         "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}",
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
     }

@@ -6,18 +6,15 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
-from uv import find_uv_bin
+from built import ROOT, run
 
 pytestmark = pytest.mark.packaging
 
-ROOT = Path(__file__).parents[2]
 ROOMS = ("harness", "merge", "model", "reference", "strategies")
 DATA = (
     "harness/lab/conformance/suite.jsonl",
@@ -41,32 +38,6 @@ CASE = {
 }
 
 
-def run(*command: str | Path, cwd: Path, fails: bool = False) -> str:
-    """Run a command without the variables that lead Python to other packages, and return what it prints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    environment["PATH"] = f"{Path(find_uv_bin()).parent}{os.pathsep}{environment.get('PATH', '')}"
-    done = subprocess.run(  # noqa: S603 - commands of this module
-        [str(part) for part in command],
-        cwd=cwd,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert fails or done.returncode == 0, done.stdout
-    return done.stdout
-
-
-def uv(*arguments: str | Path, cwd: Path = ROOT) -> str:
-    return run(find_uv_bin(), *arguments, cwd=cwd)
-
-
-def wheel_in(folder: Path) -> Path:
-    (found,) = folder.glob("*.whl")
-    return found
-
-
 def files_of(wheel: Path) -> set[str]:
     """List a wheel's files apart from its metadata."""
     with zipfile.ZipFile(wheel) as archive:
@@ -82,16 +53,6 @@ def sources() -> set[str]:
         if "__pycache__" not in folder
         for name in names
     }
-
-
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """The wheel built from the repository, the sdist, and the wheel built from the sdist."""
-    direct, by_sdist = tmp_path_factory.mktemp("direct"), tmp_path_factory.mktemp("by-sdist")
-    uv("build", "--quiet", "--wheel", "--out-dir", direct)
-    uv("build", "--quiet", "--out-dir", by_sdist)
-    (sdist,) = by_sdist.glob("*.tar.gz")
-    return wheel_in(direct), sdist, wheel_in(by_sdist)
 
 
 def test_both_wheels_hold_the_package_and_nothing_else(wheels: tuple[Path, Path, Path]) -> None:
@@ -111,12 +72,6 @@ def test_the_sdist_holds_what_the_repository_tracks(wheels: tuple[Path, Path, Pa
         if (ROOT / name).is_file()
     }
     assert names == wanted | {"PKG-INFO"}
-
-
-@pytest.fixture(scope="module")
-def python(wheels: tuple[Path, Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment into which the wheel is installed."""
-    return fresh_environment(wheels[2], tmp_path_factory.mktemp("installed") / "environment")
 
 
 def test_it_works_beside_packages_of_the_same_names(python: Path, tmp_path: Path) -> None:
@@ -165,13 +120,6 @@ def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path,
     assert installed < MOST_BYTES
 
 
-def test_the_template_of_an_engine_passes_its_own_tests(python: Path, tmp_path: Path) -> None:
-    """As it was written, with nothing but the wheel installed."""
-    run(python.with_name("mergecheck"), "engine", "new", "my-merge", cwd=tmp_path)
-    said = run(python, "-m", "pytest", cwd=tmp_path / "my-merge")
-    assert re.search(r"^=+ 2 passed in", said, re.MULTILINE)
-
-
 def test_the_command_of_the_message_installs_what_is_missing(python: Path, tmp_path: Path) -> None:
     """It is run as it is printed; last, since the environment has the extra afterwards."""
     command = python.with_name("mergecheck")
@@ -181,17 +129,6 @@ def test_the_command_of_the_message_installs_what_is_missing(python: Path, tmp_p
     assert re.search(
         r"first case +delta-rs [\d.]+ merged it", run(command, "doctor", "--engine", "delta-rs", cwd=tmp_path)
     )
-
-
-def fresh_environment(wheel: Path, folder: Path) -> Path:
-    """Install the wheel, with the locked versions of what it needs, and return the environment's interpreter."""
-    locked = folder.with_suffix(".txt")
-    options = ("--frozen", "--no-default-groups", "--no-emit-project", "--no-hashes")
-    uv("export", "--quiet", *options, "--output-file", locked)
-    uv("venv", "--quiet", "--python", sys.executable, folder)
-    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    uv("pip", "install", "--quiet", "--python", python, "--constraint", locked, wheel)
-    return python
 
 
 def first_verified(python: Path, project: Path) -> str:
