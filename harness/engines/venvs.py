@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.engine import Diagnosis
 from mergecheck.harness.engines.spark.maven_jars import cache_directory
 from mergecheck.harness.verdict import EngineDownError, UserInputError
 
@@ -53,6 +54,18 @@ def find_environment(name: str, version: str) -> Path | None:
     """Return the interpreter of an environment if it was made before; see ``environment_python``."""
     directory = _directory(name, version)
     return _interpreter(directory) if (directory / _COMPLETE).is_file() else None
+
+
+def diagnose_environment(name: str, version: str, requirements: Sequence[str]) -> Diagnosis:
+    """Return whether an environment was made before, and how to make it; see ``environment_python``."""
+    python, wanted = find_environment(name, version), ", ".join(requirements)
+    if python is None:
+        return Diagnosis(
+            name="environment",
+            found=f"none with {wanted}",
+            fix="--get makes one in the user's cache; pip must reach a package index",
+        )
+    return Diagnosis(name="environment", found=f"{wanted} ({python})")
 
 
 def _directory(name: str, version: str) -> Path:

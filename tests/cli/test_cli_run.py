@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import sys
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from cli_cases import DOWN, ECHO, FAULTY, SQL, case_document, write_case
+
+from mergecheck.harness.cli.verbs import doctor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,14 +173,33 @@ def test_doctor(mergecheck: Mergecheck) -> None:
     names = {check["name"] for check in ended.json["checks"]}
     assert {"java", "python", "duckdb", "engines", "work folder"} <= names
     assert {"pyspark", "deltalake", "delta-spark"} <= {extra["name"] for extra in ended.json["optional"]}
+    usable = {engine["name"]: engine for engine in ended.json["engines"]}
+    assert usable["duckdb"]["ok"]
+    assert usable["delta-rs"]["ok"]
+    assert all(bool(engine["install"]) != engine["ok"] for engine in usable.values())
     assert ended.code == (0 if ended.json["ok"] else 3)
     assert all(bool(check["fix"]) != check["ok"] for check in ended.json["checks"])
 
 
 def test_doctor_without_java(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing Java is told with the way to get it."""
+    """A missing Java is told with the way to get it; engines on Spark cannot be used, the others can."""
     monkeypatch.setenv("JAVA_HOME", str(folder / "nothing"))
+    usable = {engine["name"]: engine["ok"] for engine in mergecheck("doctor", "--json").json["engines"]}
+    assert (usable["duckdb"], usable["pyspark"], usable["delta-spark"]) == (True, False, False)
     ended = mergecheck("doctor")
     assert ended.code == 3
     assert "FIX  java" in ended.out
     assert "install Java 17 or later" in ended.out
+
+
+def test_doctor_imports_and_knows_the_versions_that_were_tried(
+    mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package that is there and broken, or too old, is no package."""
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    monkeypatch.setattr(doctor, "version", lambda name: "1.0.0" if name == "duckdb" else metadata.version(name))
+    found = mergecheck("doctor", "--json").json
+    lines = {line["name"]: line for line in (*found["checks"], *found["optional"])}
+    assert lines["deltalake"]["found"].startswith(f"{metadata.version('deltalake')} cannot be imported: ")
+    assert lines["duckdb"]["found"] == "1.0.0 was not tried with this release, which is for <3,>=2.0"
+    assert not found["ok"]

