@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.deviations.registry import Deviations
-from mergecheck.harness.explanation.implied import implied
+from mergecheck.harness.explanation.implied import implied, shown_cause
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.engine import Engine
+    from mergecheck.harness.explanation.implied import Implied
     from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.processes.time_limit import TimeLimit
     from mergecheck.harness.verdict import CaseReport
@@ -98,11 +99,20 @@ class Checker:
         """Prepare a case and check it."""
         return self.check(self.prepare(case))
 
-    def hypotheses(self, report: CaseReport) -> tuple[str, ...]:
+    def hypotheses(self, report: CaseReport, drawn: CaseReport | None = None) -> tuple[str, ...]:
         """Return the hypotheses that the engine's result implies, if it differs from the reference; see ``implied``."""
+        return tuple(map(str, self.implied(report, drawn)))
+
+    def implied(self, report: CaseReport, drawn: CaseReport | None = None) -> tuple[Implied, ...]:
+        """Return the same with the causes that findings have in common; ``drawn`` as in ``implied``."""
         with interrupts_kept():
-            found = implied(report, reference=self.reference, capabilities=self.engine.capabilities)
-        return tuple(map(str, found))
+            return implied(report, reference=self.reference, capabilities=self.engine.capabilities, drawn=drawn)
+
+    def shown_cause(self, report: CaseReport, causes: frozenset[str]) -> str | None:
+        """Return which of some known causes explains all differences of a case; None if none does."""
+        with interrupts_kept():
+            capabilities = self.engine.capabilities
+            return shown_cause(report, causes, reference=self.reference, capabilities=capabilities)
 
     def narrowed(self, report: CaseReport) -> CaseReport:
         """Leave out the observables that were not asked for; they count as not checked, never as agreeing.

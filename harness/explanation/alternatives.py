@@ -1,7 +1,8 @@
 """Alternatives to a merge: a fixed list of edited cases, which the reference evaluates like any other.
 
 An alternative changes one thing: how NULL counts in a condition, which clause goes first, which match wins. Clauses are
-numbered as in the report, over the whole statement. The more specific alternatives come first.
+numbered as in the report, over the whole statement. The more specific alternatives come first: a change that fewer
+tables show explains more if it agrees.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from mergecheck.reference.trace import Trace
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
+_CLAUSE = re.compile(r"clause (\d+)")
 _FAMILIES = (
-    (re.compile(r"did not say .*", re.DOTALL), "had a condition less"),
+    (re.compile(r"did without .*", re.DOTALL), "had a condition less"),
     (re.compile(r"(?<= set ).*(?= to NULL$)", re.DOTALL), "a column"),
     (re.compile(r"(?<= left ).*(?= as it is$)", re.DOTALL), "a column"),
     (re.compile(r"(?<=NULL for ).*", re.DOTALL), "a column"),
@@ -47,10 +49,25 @@ class Alternative:
     def family(self) -> str:
         """The hypothesis without numbers and texts of one statement, such as ``as if a clause had no condition``."""
         plain = re.sub(r"before clause \d+", "before another", self.hypothesis)
-        plain = re.sub(r"clause \d+", "a clause", plain)
+        plain = _CLAUSE.sub("a clause", plain)
         for own, general in _FAMILIES:
             plain = own.sub(general, plain)
         return plain
+
+    @property
+    def causes(self) -> frozenset[str]:
+        """What two findings with one cause have in common: the family, with the kind or the place of the clause.
+
+        A place counts from the second clause on: the first one is what shrinking leaves of any statement.
+        """
+        named = _CLAUSE.search(self.hypothesis)
+        text = None if named is None else merge_text(self.case.sql)
+        if named is None or text is None:
+            return frozenset({self.family})
+        number = int(named[1])
+        clause = text.clauses[number - 1]
+        of_kind = f"{self.family}: {clause.kind.value} {clause.action.value}"
+        return frozenset({of_kind, f"{self.family}: {number}"} if number > 1 else {of_kind})
 
 
 def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:
@@ -58,33 +75,33 @@ def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:
     text = merge_text(case.sql)
     if text is None:
         return
-    edits = itertools.chain(
-        _null_conditions(text), _operators(text), _order(text), _conditions(text), _clauses(text), _matching(text)
-    )
+    edits = itertools.chain(_operators(text), _null_conditions(text), _conjuncts(text), _order(text), _conditions(text))
     yield from (Alternative(hypothesis, replace(case, sql=edited.sql())) for hypothesis, edited in edits)
+    yield from _settings(case)
     yield from _ambiguous(case, trace)
+    yield from (Alternative(hypothesis, replace(case, sql=edited.sql())) for hypothesis, edited in _clauses(text))
     yield from (
         Alternative(hypothesis, replace(case, sql=text.with_clause(i, clause).sql()))
         for i in range(len(text.clauses))
         for hypothesis, clause in action_alternatives(text.clauses[i], i + 1)
     )
-    yield from _settings(case)
+    yield from (Alternative(hypothesis, replace(case, sql=edited.sql())) for hypothesis, edited in _all_or_none(text))
 
 
 def _null_conditions(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     for i, clause in enumerate(text.clauses):
         if clause.condition is None:
             continue
-        taken = replace(clause, condition=f"coalesce(({clause.condition}), TRUE)")
-        yield f"as if NULL counted as TRUE in clause {i + 1}", text.with_clause(i, taken)
         inner = _null_is_false_inside(clause.condition)
         if inner is not None:
             edited = text.with_clause(i, replace(clause, condition=inner))
             yield f"as if a comparison with NULL counted as FALSE in clause {i + 1}", edited
-    yield "as if NULL counted as TRUE in ON", replace(text, on=f"coalesce(({text.on}), TRUE)")
+        taken = replace(clause, condition=f"coalesce(({clause.condition}), TRUE)")
+        yield f"as if NULL counted as TRUE in clause {i + 1}", text.with_clause(i, taken)
     inner = _null_is_false_inside(text.on)
     if inner is not None:
         yield "as if a comparison with NULL counted as FALSE in ON", replace(text, on=inner)
+    yield "as if NULL counted as TRUE in ON", replace(text, on=f"coalesce(({text.on}), TRUE)")
 
 
 def _null_is_false_inside(condition: str) -> str | None:
@@ -108,12 +125,12 @@ def _operators(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     for old, new in (("=", "<=>"), ("<=>", "=")):
         on = with_operator(text.on, old, new)
         if on != text.on:
-            yield f"as if ON said {new} for {old}", replace(text, on=on)
+            yield f"as if ON used {new} for {old}", replace(text, on=on)
         for i, clause in enumerate(text.clauses):
-            said = None if clause.condition is None else with_operator(clause.condition, old, new)
-            if said != clause.condition:
-                edited = text.with_clause(i, replace(clause, condition=said))
-                yield f"as if clause {i + 1} said {new} for {old}", edited
+            other = None if clause.condition is None else with_operator(clause.condition, old, new)
+            if other != clause.condition:
+                edited = text.with_clause(i, replace(clause, condition=other))
+                yield f"as if clause {i + 1} used {new} for {old}", edited
 
 
 def _order(text: StatementText) -> Iterator[tuple[str, StatementText]]:
@@ -128,6 +145,15 @@ def _order(text: StatementText) -> Iterator[tuple[str, StatementText]]:
             yield f"as if clause {j + 1} came before clause {i + 1}", replace(text, clauses=tuple(clauses))
 
 
+def _conjuncts(text: StatementText) -> Iterator[tuple[str, StatementText]]:
+    for part, rest in _without_conjuncts(text.on):
+        yield f"as if ON did without {part}", replace(text, on=rest)
+    for i, clause in enumerate(text.clauses):
+        for part, rest in _without_conjuncts(clause.condition or ""):
+            edited = text.with_clause(i, replace(clause, condition=rest))
+            yield f"as if clause {i + 1} did without {part}", edited
+
+
 def _conditions(text: StatementText) -> Iterator[tuple[str, StatementText]]:
     for i, clause in enumerate(text.clauses):
         if clause.condition is None:
@@ -136,9 +162,6 @@ def _conditions(text: StatementText) -> Iterator[tuple[str, StatementText]]:
         yield f"as if clause {i + 1} had no condition", text.with_clause(i, ignored)
         negated = replace(clause, condition=f"NOT ({clause.condition})")
         yield f"as if the condition of clause {i + 1} were negated", text.with_clause(i, negated)
-        for part, rest in _without_conjuncts(clause.condition):
-            edited = text.with_clause(i, replace(clause, condition=rest))
-            yield f"as if clause {i + 1} did not say {part}", edited
 
 
 def _clauses(text: StatementText) -> Iterator[tuple[str, StatementText]]:
@@ -149,16 +172,14 @@ def _clauses(text: StatementText) -> Iterator[tuple[str, StatementText]]:
             by_source = ClauseText(kind=Kind.NOT_MATCHED_BY_SOURCE, action=Action.DELETE)
             edited = replace(text, clauses=(*text.clauses, by_source))
             yield f"as if clause {i + 1} also deleted rows without a match", edited
+
+
+def _all_or_none(text: StatementText) -> Iterator[tuple[str, StatementText]]:
+    yield "as if no rows matched", replace(text, on="FALSE")
+    yield "as if every pair of rows matched", replace(text, on="TRUE")
     if len(text.clauses) > 1:
         never = replace(text, clauses=tuple(replace(clause, condition="FALSE") for clause in text.clauses))
         yield "as if no clause applied", never
-
-
-def _matching(text: StatementText) -> Iterator[tuple[str, StatementText]]:
-    for part, rest in _without_conjuncts(text.on):
-        yield f"as if ON did not say {part}", replace(text, on=rest)
-    yield "as if no rows matched", replace(text, on="FALSE")
-    yield "as if every pair of rows matched", replace(text, on="TRUE")
 
 
 def _ambiguous(case: Case, trace: Trace) -> Iterator[Alternative]:

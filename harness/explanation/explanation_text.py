@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.explanation.condition import Conditions
-from mergecheck.harness.explanation.row_stories import RowOutcome, num_stories, row_stories
+from mergecheck.harness.explanation.row_stories import RowOutcome, concerned_by, num_stories, row_stories
 from mergecheck.harness.specification.citations import with_titles
 from mergecheck.model.formatting import counted, row_text
 from mergecheck.model.outcome import MergePath, Prediction, Rejection
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.explanation.condition import EvaluatedClause
     from mergecheck.harness.explanation.row_stories import RowStory, Unit
     from mergecheck.model.case import Case
+    from mergecheck.model.outcome import Outcome
     from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.answer import Reference
     from mergecheck.reference.trace import Matches, Trace
@@ -46,11 +48,18 @@ _PATHS = {
     MergePath.C: "C: no file is touched and there is no insert clause, so nothing is written",
     MergePath.D: "D: the touched files are rewritten",
     MergePath.E: "E: changed rows are marked in deletion vectors",
-    MergePath.E: "E: deletion vectors",
 }
 
 
-def why_lines(case: Case, reference: Reference, *, width: int, max_rows: int = MAX_ROWS) -> list[str]:
+def why_lines(
+    case: Case,
+    reference: Reference,
+    *,
+    width: int,
+    max_rows: int = MAX_ROWS,
+    result: Outcome | None = None,
+    with_files: bool = True,
+) -> list[str]:
     """Explain how the reference derives its answer.
 
     Args:
@@ -58,17 +67,24 @@ def why_lines(case: Case, reference: Reference, *, width: int, max_rows: int = M
         reference: its evaluation; if the trace has the value of ON for every pair, NULLs of ON are listed too.
         width: columns of a line.
         max_rows: how many rows are listed.
+        result: an engine's other answer: only the rows in which it differs are explained, if that can be known.
+        with_files: also explain which files and which path the merge takes, and cite rules.
     """
     trace = reference.trace
+    concerned = None if result is None else concerned_by(case, reference, result)
+    stories = (one for one in row_stories(case, reference) if concerned is None or (one.table, one.number) in concerned)
+    number = num_stories(reference) if concerned is None else len(concerned)
     lines: list[str] = []
-    for story in itertools.islice(row_stories(case, reference), max_rows):
-        lines += _story_lines(case, trace, story, width, _refused(reference))
-    num_more = num_stories(reference) - max_rows
+    shown = list(itertools.islice(stories, max_rows))
+    for alike in _alike(shown) if result is not None else [[one] for one in shown]:
+        numbers = _listed([one.number for one in alike])
+        lines += _story_lines(case, trace, alike[0], width, _refused(reference), numbers, with_files=with_files)
+    num_more = number - max_rows
     if num_more > 0:
         lines.append(f"... {counted(num_more, 'more row')}")
         if trace.matches is not None and _refused(reference) == MULTI_MATCH:
             lines += [line for text in _ambiguous(trace.matches) for line in _wrapped(text, width, 4)]
-    lines += _end_lines(reference, width)
+    lines += _end_lines(reference, width, with_files=with_files, has_rows=bool(lines))
     return lines
 
 
@@ -96,9 +112,19 @@ def _refused(reference: Reference) -> str:
     return reference.answer.error_class if isinstance(reference.answer, Rejection) else ""
 
 
-def _story_lines(case: Case, trace: Trace, story: RowStory, width: int, refused: str) -> list[str]:
+def _alike(stories: Sequence[RowStory]) -> list[list[RowStory]]:
+    """Join the stories of equal rows that differ in nothing but the number of the row."""
+    groups: dict[str, list[RowStory]] = {}
+    for story in stories:
+        groups.setdefault(repr(replace(story, number=0)), []).append(story)
+    return list(groups.values())
+
+
+def _story_lines(
+    case: Case, trace: Trace, story: RowStory, width: int, refused: str, numbers: str, *, with_files: bool
+) -> list[str]:
     schema = case.target.schema if story.table == "target" or trace.source is None else trace.source.schema
-    lines = _wrapped(f"{story.table} {story.number} {row_text(story.row, schema)} {_matched(story)}", width, 4)
+    lines = _wrapped(f"{story.table} {numbers} {row_text(story.row, schema)} {_matched(story)}", width, 4)
     for unit in story.units:
         if len(story.units) > 1:
             lines.append(f"  with source {unit.partner}:")
@@ -106,7 +132,8 @@ def _story_lines(case: Case, trace: Trace, story: RowStory, width: int, refused:
         lines += [part for line in _unit_lines(unit) for part in _wrapped(lead + line, width, len(lead) + 4)]
     if refused == MULTI_MATCH:
         return lines + _wrapped(f"  -> {_ambiguity(story)}", width, 6)
-    return lines + _wrapped(f"  {_outcome(story, _final_schema(trace, schema))}", width, 6)
+    outcome = RowOutcome.LEFT if story.outcome is RowOutcome.COPIED and not with_files else story.outcome
+    return lines + _wrapped(f"  {_outcome(replace(story, outcome=outcome), _final_schema(trace, schema))}", width, 6)
 
 
 def _ambiguity(story: RowStory) -> str:
@@ -149,13 +176,15 @@ def _final_schema(trace: Trace, default: Schema) -> Schema:
     return default if trace.merge is None else trace.merge.final_schema
 
 
-def _end_lines(reference: Reference, width: int) -> list[str]:
+def _end_lines(reference: Reference, width: int, *, with_files: bool, has_rows: bool) -> list[str]:
     answer = reference.answer
     if isinstance(answer, Rejection):
         when = "before rows are read" if reference.trace.matches is None else "on these rows"
         return _wrapped(f"refused {when}: {answer.error_class}", width, 2)
     if not isinstance(answer, Prediction):
         return _wrapped(f"not evaluated: {answer.reason}", width, 2)
+    if not with_files:
+        return [] if has_rows else ["there is no row on which a clause could be tried"]
     lines = [part for line in _file_lines(reference) for part in _wrapped(line, width, 2)]
     commit = "a table version is created" if answer.committed else "no table version is created"
     return [*lines, *_wrapped(f"path {_PATHS[answer.path]} (R-402); {commit}", width, 2)]

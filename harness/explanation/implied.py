@@ -9,11 +9,12 @@ from mergecheck.harness.compare.answers.comparison import REFERENCE
 from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.explanation.alternatives import alternatives
+from mergecheck.harness.explanation.answer_hypotheses import answer_hypotheses
 from mergecheck.harness.verdict import Check
 from mergecheck.model.outcome import Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mergecheck.harness.engine import Capabilities
     from mergecheck.harness.verdict import CaseReport, Mismatch
@@ -29,10 +30,14 @@ class Implied:
 
     Attributes:
         hypothesis: what would be so, such as ``as if NULL counted as TRUE in clause 1``.
+        causes: what findings with the same cause have in common with it, see ``Alternative``.
+        family: the hypothesis without numbers and texts of the statement.
         unexplained: the checks that differ all the same; empty if all that differed agrees.
     """
 
     hypothesis: str
+    causes: frozenset[str]
+    family: str
     unexplained: tuple[Check, ...] = ()
 
     def __str__(self) -> str:
@@ -42,30 +47,75 @@ class Implied:
 
 
 def implied(
-    report: CaseReport, *, reference: Callable[[Case], Reference], capabilities: Capabilities
+    report: CaseReport,
+    *,
+    reference: Callable[[Case], Reference],
+    capabilities: Capabilities,
+    drawn: CaseReport | None = None,
 ) -> tuple[Implied, ...]:
     """Try the alternatives of a case that differs from the reference.
 
     An alternative agrees if its rows, columns, change feed and error are the engine's, and if that settles at least
-    one difference. Those that settle all differences come first; without any, those that leave some unexplained.
+    one difference. Those that settle all differences are returned; without any, those that leave some unexplained.
+    The most specific comes first. Many agree on a case of two rows, so those that agree on the drawn case, too, go
+    before the others.
 
     Args:
         report: the check of the case.
         reference: evaluates an edited case.
         capabilities: the observables that the engine shows.
+        drawn: the check of the larger case that it was made of.
     """
+    agreeing = tuple(_agreeing(report, reference, capabilities))
+    full = tuple(one for one in agreeing if not one.unexplained) or agreeing
+    if drawn is None or len(full) <= 1:
+        return full
+    families = frozenset(one.family for one in full)
+    there = {one.family for one in _agreeing(drawn, reference, capabilities, families=families) if not one.unexplained}
+    return tuple(sorted(full, key=lambda one: one.family not in there))
+
+
+def shown_cause(
+    report: CaseReport, causes: frozenset[str], *, reference: Callable[[Case], Reference], capabilities: Capabilities
+) -> str | None:
+    """Return the cause, of some that are known, that explains all differences of a case; None if there is none.
+
+    Args:
+        report: the check of the case.
+        causes: the known causes.
+        reference: evaluates an edited case.
+        capabilities: the observables that the engine shows.
+    """
+    families = frozenset(cause.partition(":")[0] for cause in causes)
+    for one in _agreeing(report, reference, capabilities, families=families):
+        known = sorted(one.causes & causes)
+        if known and not one.unexplained:
+            return known[0]
+    return None
+
+
+def _agreeing(
+    report: CaseReport,
+    reference: Callable[[Case], Reference],
+    capabilities: Capabilities,
+    *,
+    families: frozenset[str] | None = None,
+) -> Iterator[Implied]:
+    """Yield the alternatives that agree; of some families only, if they are given."""
     differing = frozenset(m.check for m in report.mismatches if m.against == REFERENCE)
     if not differing or not isinstance(report.result, Outcome | Rejection):
-        return ()
-    full: list[Implied] = []
-    partial: list[Implied] = []
-    for alternative in alternatives(report.case, report.reference.trace):
-        left = _left(report, reference(alternative.case), capabilities)
+        return
+    for text in answer_hypotheses(report):
+        if families is None or text in families:
+            yield Implied(text, frozenset({text}), text)
+    for one in alternatives(report.case, report.reference.trace):
+        if families is not None and one.family not in families:
+            continue
+        left = _left(report, reference(one.case), capabilities)
         if left is None or left & _ALWAYS or not differing - left:
             continue
         unexplained = tuple(check for check in Check if check in left & differing)
-        (partial if unexplained else full).append(Implied(alternative.hypothesis, unexplained))
-    return tuple(full or partial)
+        yield Implied(one.hypothesis, one.causes, one.family, unexplained)
 
 
 def _left(report: CaseReport, other: Reference, capabilities: Capabilities) -> frozenset[Check] | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.rows import unmatched_rows
 from mergecheck.harness.explanation.condition import Conditions
 from mergecheck.model.outcome import Prediction
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.explanation.condition import EvaluatedClause
     from mergecheck.model.case import Case, Row
+    from mergecheck.model.outcome import Outcome
     from mergecheck.reference.answer import Reference
     from mergecheck.reference.syntax.statement import Kind
     from mergecheck.reference.trace import Candidate, Matches, Trace
@@ -32,6 +35,11 @@ class RowOutcome(Enum):
     NOT_INSERTED = "not inserted"
     UNKNOWN = "unknown"
     """the merge is refused before rows are written"""
+
+
+_NEW = frozenset({RowOutcome.UPDATED, RowOutcome.INSERTED})
+_CHANGED = frozenset({RowOutcome.UPDATED, RowOutcome.INSERTED, RowOutcome.DELETED})
+_GONE = frozenset({RowOutcome.DELETED, RowOutcome.NOT_INSERTED, RowOutcome.UNKNOWN})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +101,33 @@ def num_stories(reference: Reference) -> int:
     if trace.matches is None or trace.source is None:
         return 0
     return len(trace.files) + len(trace.source.rows) - len({sid for sid, _ in trace.matches.pairs})
+
+
+def concerned_by(case: Case, reference: Reference, result: Outcome) -> frozenset[tuple[str, int]] | None:
+    """Return the rows, by table and number, that an engine's other answer is about; None if that cannot be known.
+
+    A row is concerned if the answer lacks the row that it became, or still has a row that it was before. The engine may
+    have made a wanted row of another one, so equal rows are concerned together. If all rows are right, the changed ones
+    are concerned: counts and change feed are about them.
+    """
+    answer, effects = reference.answer, reference.trace.effects
+    if not isinstance(answer, Prediction) or effects is None or answer.schema != result.schema:
+        return None
+    missing, extra = unmatched_rows(answer.rows, result.rows, wanted_schema=answer.schema, found_schema=result.schema)
+    if not missing and not extra:
+        changed = {(one.table, one.number) for one in row_stories(case, reference) if one.outcome in _CHANGED}
+        return frozenset(changed) or None
+    lacking = {one.identity for one in missing}
+    left_over = {one.identity for one in extra}
+    found = set()
+    for story in row_stories(case, reference):
+        before = effects.old[story.number - 1] if story.table == "target" else None
+        after = story.after if story.outcome in _NEW else before
+        is_lacking = after is not None and story.outcome not in _GONE and row_identity(after, answer.schema) in lacking
+        is_left = before is not None and row_identity(before, answer.schema) in left_over
+        if is_lacking or is_left or (story.outcome is RowOutcome.NOT_INSERTED and left_over):
+            found.add((story.table, story.number))
+    return frozenset(found) or None
 
 
 class _Told:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 WORK_DIRECTORY = Path(output_files.OWN_FOLDER)
 FINDINGS_DIRECTORY = WORK_DIRECTORY / "findings"
+EXAMPLES = "examples"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,8 @@ class Finding:
 class FindingsDirectory:
     """The folder of findings.
 
-    Cases set aside lie in its sub-folders: ``crashed``, ``flaky``, ``engine_error``, ``harness_bug``.
+    Cases set aside lie in its sub-folders: ``crashed``, ``flaky``, ``engine_error``, ``harness_bug``; other forms of a
+    finding, which its hypothesis explains too, lie in ``examples``.
     """
 
     def __init__(self, root: Path = FINDINGS_DIRECTORY) -> None:
@@ -85,6 +87,10 @@ class FindingsDirectory:
     def path_of(self, finding_id: str) -> Path:
         """Return the path of the finding with this id, None if there is none."""
         return self.root / f"{finding_id}.json"
+
+    def path_of_example(self, case_id: str) -> Path:
+        """Return the path of another form of a finding."""
+        return self.root / EXAMPLES / f"{case_id}.json"
 
     def _write(self, folder: Path, case: Case, report_text: str, origin: Origin | None) -> Path:
         path = folder / f"{case.id}.json"

@@ -9,31 +9,45 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE
 from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST
 from mergecheck.harness.explanation.explanation_text import why_lines
+from mergecheck.harness.findings.fingerprint import primary_mismatch
 from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.specification.citations import cited, titled, with_titles
 from mergecheck.harness.verdict import Check, HarnessBugError, Oracle
-from mergecheck.model.outcome import Unsupported
+from mergecheck.model.outcome import Outcome, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from mergecheck.harness.findings.store import Finding
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.model.case import Case
-    from mergecheck.model.outcome import Outcome, Rejection
+    from mergecheck.model.outcome import Rejection
     from mergecheck.reference.answer import Reference
 
+NOT_EXPLAINED = "not explained"
+FILES_ADDED = "numTargetFilesAdded"
+COUNTS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+_SHRINK_OPTIONS = frozenset({"oracle", "expressions", "deviations", "no-deviations"})
 _NAMES = {Check.CDF: "changes"}
 _OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST, "base"})  # the base of a variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One way in which an engine differs: the observable, and lines that describe it, with the broken rules."""
+    """One way in which an engine differs.
+
+    Attributes:
+        check: the observable.
+        lines: the difference, with the rules that it cites.
+        broken: the rules that the engine's answer breaks, a line each.
+        follows: whether it follows from another difference: it is the same fact in another observable.
+    """
 
     check: str
     lines: tuple[str, ...]
+    broken: tuple[str, ...] = ()
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +148,17 @@ class CaseDocument:
         return _judge(() if self.report is None else self.report.mismatches)
 
     @property
+    def hypothesis(self) -> str:
+        """What the engine acts as if, the most specific that agrees with its answer; empty if there is none."""
+        return self.hypotheses[0] if self.hypotheses else ""
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the engine reports files or paths, so that their explanation is about its answer."""
+        result = self.result
+        return isinstance(result, Outcome) and (result.path is not None or FILES_ADDED in result.metrics)
+
+    @property
     def checks(self) -> tuple[str, ...]:
         """The observables that differ."""
         return tuple(dict.fromkeys(one.check for one in self.differences))
@@ -163,9 +188,20 @@ class CaseDocument:
         """Whether the reference supports the case."""
         return not isinstance(self.reference.answer, Unsupported)
 
-    def why(self, width: int) -> tuple[str, ...]:
-        """Explain row by row how the reference derives its answer, in lines of at most ``width`` columns."""
-        return tuple(why_lines(self.explained or self.case, self.reference, width=width))
+    def why(self, width: int, *, full: bool = True) -> tuple[str, ...]:
+        """Explain row by row how the reference derives its answer.
+
+        Args:
+            width: columns of a line.
+            full: explain every row, with files and rules; else only the rows in which the engine differs, and files
+                only if it reports some.
+        """
+        case = self.explained or self.case
+        if full:
+            return tuple(why_lines(case, self.reference, width=width))
+        result = self.result if isinstance(self.result, Outcome) else None
+        lines = why_lines(case, self.reference, width=width, result=result, with_files=self.has_files)
+        return tuple(lines)
 
 
 def case_document(
@@ -187,14 +223,16 @@ def case_document(
         case_id: the case's id, if the file holds several.
         finding: the finding, if the case came out of a search.
     """
+    given = tuple(hypotheses or (finding.hypotheses if finding is not None else ()))
+    cut_short = finding is not None and finding.cut_short
     return CaseDocument(
         case=report.case,
         reference=report.reference if reference is None else reference,
         report=report,
-        differences=tuple(map(difference_of, report.mismatches)),
-        hypotheses=tuple(hypotheses or (finding.hypotheses if finding is not None else ())),
+        differences=tuple(differences_of(report, is_explained=bool(given) and NOT_EXPLAINED not in given[0])),
+        hypotheses=given,
         not_checked=tuple(_not_checked(report, check) for check in report.unsupported_checks),
-        commands=() if where is None else commands_of(report, str(where), case_id=case_id),
+        commands=() if where is None else commands_of(report, str(where), case_id=case_id, cut_short=cut_short),
         discovery=None if finding is None else _discovery(finding),
         where="" if where is None else str(where),
     )
@@ -215,16 +253,60 @@ def difference_of(mismatch: Mismatch) -> Difference:
     against = " (against the case's expect)" if mismatch.against == EXPECT else ""
     lines = tuple(map(with_titles, mismatch.lines or (mismatch.kind,)))
     broken = tuple(f"breaks {titled([number])}" for number in cited(mismatch.kind))
-    return Difference(check=check_name(mismatch.check), lines=(lines[0] + against, *lines[1:], *broken))
+    return Difference(check=check_name(mismatch.check), lines=(lines[0] + against, *lines[1:]), broken=broken)
 
 
-def commands_of(report: CaseReport, where: str, *, case_id: str | None = None) -> tuple[Command, ...]:
+def differences_of(report: CaseReport, *, is_explained: bool) -> Iterator[Difference]:
+    """Describe how an engine differs; what follows from the difference that names the fault is marked, and comes last.
+
+    Args:
+        report: the check of the case.
+        is_explained: whether one hypothesis explains all differences.
+    """
+    if not report.mismatches:
+        return
+    first = primary_mismatch(report)
+    following = {m: _follows(m, first, report, is_explained=is_explained) for m in report.mismatches}
+    for mismatch in sorted(report.mismatches, key=lambda m: following[m]):
+        yield replace(difference_of(mismatch), follows=following[mismatch])
+
+
+def _follows(mismatch: Mismatch, first: Mismatch, report: CaseReport, *, is_explained: bool) -> bool:
+    """Return whether a difference is the same fact as the first one, in another observable."""
+    if mismatch == first or EXPECT in (mismatch.against, first.against):
+        return False
+    if mismatch.against == AGAINST and any(m.against == REFERENCE for m in report.mismatches):
+        return True
+    if mismatch.check is first.check:
+        return mismatch.against == AGAINST and first.against != AGAINST
+    if is_explained:
+        return True
+    if mismatch.check is Check.RESULT:
+        return any(m.check is Check.METRICS and m.kind in COUNTS for m in report.mismatches)
+    if mismatch.check is Check.METRICS and first.check is Check.ROWS:
+        return mismatch.kind in COUNTS and _counts_are_those_of_rows(report)
+    return False
+
+
+def _counts_are_those_of_rows(report: CaseReport) -> bool:
+    """Return whether the engine's counts are right for its own rows, which differ from the reference's."""
+    result = report.result
+    if not isinstance(result, Outcome):
+        return False
+    added = result.metrics.get(COUNTS[0], 0) - result.metrics.get(COUNTS[2], 0)
+    return len(result.rows) - len(report.case.target.rows) == added
+
+
+def commands_of(
+    report: CaseReport, where: str, *, case_id: str | None = None, cut_short: bool = False
+) -> tuple[Command, ...]:
     """Return commands that reproduce a mismatch: from the command line, in pytest, and as a SQL script.
 
     Args:
         report: the check of the case.
         where: the case file, or the id of a finding.
         case_id: the case's id, if the file holds several.
+        cut_short: whether shrinking was cut short: a command goes on with it.
     """
     chosen = "" if case_id is None else f" --id {shlex.quote(case_id)}"
     rerun, place = report.rerun, shlex.quote(where)
@@ -234,7 +316,15 @@ def commands_of(report: CaseReport, where: str, *, case_id: str | None = None) -
         Command(name="Reproduce", text=f"mergecheck replay{rerun.flags()} {place}"),
         Command(name="In pytest", text=f"pytest{rerun.flags('--mergecheck-')} --mergecheck-case {place}"),
         Command(name="As SQL", text=f"mergecheck cases show {place}{chosen} --sql"),
+        *((shrink_on(report, where),) if cut_short else ()),
     )
+
+
+def shrink_on(report: CaseReport, where: str) -> Command:
+    """Return the command that goes on with shrinking a case."""
+    options = tuple(one for one in report.rerun.options if one[0] in _SHRINK_OPTIONS)
+    flags = replace(report.rerun, options=options).flags()
+    return Command(name="Smaller", text=f"mergecheck cases shrink{flags} {shlex.quote(where)}")
 
 
 def _judge(mismatches: Sequence[Mismatch]) -> str:

@@ -40,7 +40,13 @@ def event_json(event: events.Event) -> dict[str, Any]:
         case events.FindingSaved():
             return {"event": "finding", **finding_json(event)}
         case events.FindingRepeated():
-            return {"event": "repeated", "id": event.finding_id, "fingerprint": str(event.fingerprint)}
+            example = None if event.example is None else str(event.example)
+            return {
+                "event": "repeated",
+                "id": event.finding_id,
+                "fingerprint": str(event.fingerprint),
+                "example": example,
+            }
         case events.CaseSetAside():
             return {"event": "set_aside", "kind": event.kind, "path": str(event.path), "reason": event.reason}
         case events.RunEnded():
@@ -61,6 +67,7 @@ def finding_json(event: events.FindingSaved) -> dict[str, Any]:
         "id": event.finding.id,
         "path": str(event.path),
         "fingerprint": str(event.finding.fingerprint),
+        "hypotheses": list(event.finding.hypotheses),
         "cut_short": event.finding.cut_short,
         "mismatches": mismatches_json(event.finding.report.mismatches),
         "case_file": case_to_json(event.finding.report.case),

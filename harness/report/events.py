@@ -66,10 +66,15 @@ class FindingSaved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingRepeated:
-    """A mismatch that looked new turned out, while it was made smaller, to be a finding that is there."""
+    """A mismatch that looked new turned out, while it was made smaller, to be a finding that is there.
+
+    Attributes:
+        example: the file of its small case, if that is of another form than the finding's; None if it is of the same.
+    """
 
     finding_id: str
     fingerprint: Fingerprint
+    example: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,13 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.explanation.explanation_text import hypothesis_lines, pair_lines
-from mergecheck.harness.report.mismatch import command_lines, difference_lines, explanation_lines, headline
+from mergecheck.harness.report.mismatch import (
+    command_lines,
+    difference_lines,
+    explanation_lines,
+    fact_lines,
+    head_lines,
+)
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.report.table_merge import changes_of
 from mergecheck.model.formatting import row_text
@@ -35,7 +41,7 @@ def explain_lines(document: CaseDocument, *, own: OwnTables | None = None) -> li
         own: the user's tables, if the case was made of them.
     """
     case, reference = document.case, document.reference
-    lines = [headline(document)]
+    lines = head_lines(document)
     lines += [f"  {printable(document.reason)}"] if document.reason else []
     tables = table_lines(case) if own is None else own.lines(case)
     lines += ["", *_indented(tables), *_indented(settings_lines(case))]
@@ -50,7 +56,7 @@ def explain_lines(document: CaseDocument, *, own: OwnTables | None = None) -> li
     if reference.alternative is not None:
         lines += ["reference, other answer allowed", *_indented(_answer(reference.alternative, case, own))]
     if document.differences:
-        lines += ["differences", *_indented(difference_lines(document.differences, max_lines=MAX_DIFFERENCE_LINES))]
+        lines += ["differences", *_indented(fact_lines(document, max_lines=MAX_DIFFERENCE_LINES))]
     lines += _indented(explanation_lines(document))
     if document.not_checked:
         lines += ["not checked", *_indented([line for one in document.not_checked for line in _not_checked(one)])]
@@ -68,7 +74,7 @@ def row_lines(document: CaseDocument, *, width: int, with_pairs: bool) -> list[s
         with_pairs: also show the value of ON for every pair of rows.
     """
     case = document.case
-    lines = _broken_head(headline(document), width)
+    lines = [part for line in head_lines(document) for part in _broken_head(line, width)]
     lines += [f"  {printable(document.reason)}"] if document.reason else []
     lines += ["", *_indented(table_lines(case, width=width)), *_indented(settings_lines(case))]
     lines += ["", *_indented(statement_lines(case.sql, width=width)), "", "why"]
@@ -81,8 +87,9 @@ def row_lines(document: CaseDocument, *, width: int, with_pairs: bool) -> list[s
         lines += ["pairs", *_indented(pairs or ["(none were evaluated)"])]
     if document.differences:
         lines += ["differences", *_indented(difference_lines(document.differences))]
-        hypotheses = hypothesis_lines(document.hypotheses, width=width)
-        lines += ["hypothesis", *_indented(hypotheses or ["no alternative that was tried agrees"])]
+        others = hypothesis_lines(document.hypotheses[1:], width=width)
+        lines += ["other hypotheses", *_indented(others)] if others else []
+        lines += [] if document.hypothesis else ["hypothesis", "  no alternative that was tried agrees"]
         lines += ["", *command_lines(document.commands)] if document.commands else []
     return [printable(line).rstrip() for line in lines]
 

@@ -11,7 +11,7 @@ from mergecheck.harness.findings.dedup import KnownFindings
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits, num_rows
-from mergecheck.harness.findings.store import Finding
+from mergecheck.harness.findings.store import EXAMPLES, Finding
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.properties.statistics import Counts, Stop, Summary
 from mergecheck.harness.report import events
@@ -44,8 +44,9 @@ class Budget:
 
     Attributes:
         max_cases: different cases.
-        max_seconds: counted from the first case, not from the start of the engine. A finding that is being shrunk is
-            shrunk to its own limit, which is a small part of the time that was left.
+        max_seconds: until the last new case, counted from the first case and not from the start of the engine. A
+            finding is shrunk to its own limit all the same; with ``max_findings``, it gets its part of all that is
+            left.
         max_findings: different findings.
     """
 
@@ -184,7 +185,7 @@ class Search:
         found = fingerprint(report)
         if found is None:
             return
-        known = self._known.match_known(report)
+        known = self._known.match_known(report) or self._explained_by(report)
         if known is not None:
             self._counts.findings[known] += 1
             return
@@ -197,11 +198,21 @@ class Search:
             again, checker=self._checker, known=self._known, limits=self._limits_now(), on_smaller=self._step
         )
 
+    def _explained_by(self, report: CaseReport) -> str | None:
+        """Return the finding whose hypothesis explains a whole mismatch, None if there is none."""
+        causes = self._known.causes
+        shown = self._checker.shown_cause(report, causes) if causes else None
+        return None if shown is None else self._known.match_causes([shown])
+
     def _limits_now(self) -> ShrinkLimits:
-        if self._budget.max_seconds is None:
+        budget = self._budget
+        if budget.max_seconds is None:
             return self._limits
-        spent = self._counts.phase_seconds.get("shrink", 0.0)
-        return limits_within(self._limits, run_seconds=self._budget.max_seconds, shrink_seconds=spent)
+        return limits_within(
+            self._limits,
+            seconds_left=self._started + budget.max_seconds - time.monotonic(),
+            findings_left=None if budget.max_findings is None else budget.max_findings - len(self._known),
+        )
 
     def _engine_failed(self, report: CaseReport) -> None:
         if report.is_lost:
@@ -228,9 +239,12 @@ class Search:
             self._counts.findings[known] += 1
             self._listener(events.FindingRepeated(finding_id=known, fingerprint=attempts.fingerprint))
             return
+        implied = self._checker.implied(best, shrinking.drawn)
+        causes = implied[0].causes if implied and not implied[0].unexplained else frozenset()
+        best = replace(best, case=with_content_id(best.case))
         finding = Finding(
             fingerprint=attempts.fingerprint,
-            report=replace(best, case=with_content_id(best.case)),
+            report=best,
             original=attempts.original,
             seed=self._cases.seed,
             num_cases=self._counts.num_cases,
@@ -238,9 +252,13 @@ class Search:
             seconds=attempts.seconds,
             cut_short=is_cut_short,
             number=self._number,
-            hypotheses=self._checker.hypotheses(best),
+            hypotheses=tuple(map(str, implied)),
         )
-        self._known.add(finding.id, drawn=shrinking.drawn, minimal=finding.report, is_minimal=not is_cut_short)
+        known = self._known.match_causes(causes)
+        if known is not None and known != finding.id:
+            self._keep_example(known, finding, causes)
+            return
+        self._known.add(finding.id, drawn=shrinking.drawn, minimal=best, is_minimal=not is_cut_short, causes=causes)
         self._counts.findings[finding.id] += 1
         text = mismatch_report(case_document(finding.report, finding=finding, where=self._findings.path_of(finding.id)))
         path = self._findings.save(finding.report.case, text, self._origin(finding))
@@ -248,6 +266,15 @@ class Search:
         limit = self._budget.max_findings
         if self._stop is Stop.RUNNING and limit is not None and len(self._known) >= limit:
             self._stop = Stop.FINDINGS
+
+    def _keep_example(self, known: str, finding: Finding, causes: frozenset[str]) -> None:
+        """Keep another form of a finding: its case differs in another way, and one hypothesis explains both."""
+        self._known.add_causes(known, causes)
+        self._counts.findings[known] += 1
+        path = self._findings.path_of_example(finding.id)
+        text = mismatch_report(case_document(finding.report, finding=finding, where=path))
+        path = self._findings.set_aside(EXAMPLES, finding.report.case, text)
+        self._listener(events.FindingRepeated(finding_id=known, fingerprint=finding.fingerprint, example=path))
 
     def _origin(self, finding: Finding) -> Origin:
         engine = engine_name(self._checker.engine)

@@ -20,31 +20,26 @@ if TYPE_CHECKING:
 
 MAX_RESEMBLING = 6
 """After this many candidates that only show a known finding, shrinking ends."""
-RUN_SHARE = 0.5
-"""The share of a run's time for shrinking; the rest is for new cases, however many findings there are."""
-FINDING_SHARE = 0.05
-"""The part of the remaining time for shrinking that one finding may use."""
-FEW_SECONDS = 5.0
-"""A finding may use this in any case, as long as time for shrinking is left."""
-MIN_SECONDS = 1.0
-"""The time that a finding may use if none is left."""
 
 
 class _ResemblesAFindingError(Exception):
     """Ends the shrinking of a case that most likely is a known finding with additions."""
 
 
-def limits_within(limits: ShrinkLimits, *, run_seconds: float, shrink_seconds: float) -> ShrinkLimits:
-    """Return the limits for one finding of a run; they are smaller if little of the time for shrinking is left.
+def limits_within(limits: ShrinkLimits, *, seconds_left: float, findings_left: int | None) -> ShrinkLimits:
+    """Return the limits for one finding of a run with an end.
+
+    The end of a run is for new cases: a finding gets what it would get in a run without an end, and its part of all
+    that is left if the run ends with the findings anyway.
 
     Args:
         limits: a finding's limits in a run without an end.
-        run_seconds: how long the run may take.
-        shrink_seconds: how long it has shrunk so far.
+        seconds_left: until the run ends; negative if it is over its time.
+        findings_left: how many findings the run still looks for, this one included; None for any number.
     """
-    left = RUN_SHARE * run_seconds - shrink_seconds
-    seconds = max(MIN_SECONDS, min(FEW_SECONDS, left), FINDING_SHARE * left)
-    return replace(limits, max_seconds=min(limits.max_seconds, seconds))
+    if findings_left is None:
+        return limits
+    return replace(limits, max_seconds=max(limits.max_seconds, seconds_left / max(1, findings_left)))
 
 
 class Shrinking:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _CITATION = re.compile(r"\b(?:R-(?:\d{3}|A\d{2})|P-\d{1,2})\b")
 _IN_BRACKETS = re.compile(rf"\(({_CITATION.pattern})\)")
+_ADDED = re.compile(rf" ?\((?:{_CITATION.pattern})[^()]*\)")
 _RANGE = re.compile(r"\b(?P<first>[RP]-A?\d+)(?: to |\.\.)(?P<last>[RP]-A?\d+)\b")
 
 
@@ -41,6 +42,11 @@ def with_titles(text: str) -> str:
         return text
     rules = load_rules()
     return _IN_BRACKETS.sub(lambda m: f"({m[1]} {rules[m[1]].title})" if m[1] in rules else m[0], text)
+
+
+def without_citations(text: str) -> str:
+    """Leave out the rules that a message cites in brackets, with their titles, for a reader who looks for rows."""
+    return _ADDED.sub("", text)
 
 
 def titled(numbers: Iterable[str]) -> str:

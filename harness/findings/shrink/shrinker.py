@@ -51,7 +51,7 @@ class ShrinkLimits:
     """
 
     max_seconds: float = 60.0
-    max_runs: int = 400
+    max_runs: int = 4_000
     drawing_share: float = 0.7
 
 

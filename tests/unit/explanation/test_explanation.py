@@ -182,7 +182,7 @@ MATCHED, ABSENT, BY_SOURCE = "WHEN MATCHED", "WHEN NOT MATCHED", "WHEN NOT MATCH
         (
             f"{ABSENT} THEN INSERT *",
             f"{ON.replace('=', '<=>')} {ABSENT} THEN INSERT *",
-            "as if ON said <=> for =",
+            "as if ON used <=> for =",
         ),
         (
             f"{MATCHED} AND t.k > 0 THEN UPDATE SET v = 'one' {MATCHED} AND t.k > 1 THEN DELETE",

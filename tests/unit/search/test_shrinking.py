@@ -5,31 +5,21 @@ from __future__ import annotations
 import pytest
 
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.search.shrinking import RUN_SHARE, limits_within
-
-
-def seconds(run_seconds: float, shrink_seconds: float) -> float:
-    return limits_within(ShrinkLimits(), run_seconds=run_seconds, shrink_seconds=shrink_seconds).max_seconds
+from mergecheck.harness.search.shrinking import limits_within
 
 
 @pytest.mark.parametrize(
-    ("run_seconds", "shrink_seconds", "allowed"),
+    ("seconds_left", "findings_left", "allowed"),
     [
-        (600, 0, 15),  # a twentieth of the half
-        (600, 250, 5),  # a few seconds as long as time is left
-        (600, 298, 2),  # what is left
-        (600, 400, 1),
-        (100_000, 0, 60),  # what a finding is worth in any run
-        (0, 0, 1),
+        (600, None, 60),  # the rest is for new cases
+        (-10, None, 60),  # the end of a run is for new cases only
+        (600, 1, 600),  # the run ends with this finding
+        (600, 3, 200),
+        (5, 1, 60),
+        (600, 0, 600),
     ],
 )
-def test_a_finding_gets_less_the_less_time_is_left(run_seconds: float, shrink_seconds: float, allowed: float) -> None:
-    assert seconds(run_seconds, shrink_seconds) == pytest.approx(allowed)
-
-
-def test_many_findings_leave_time_for_new_cases() -> None:
-    """Fifty findings that use all that they may take little more than their share of ten minutes."""
-    spent = 0.0
-    for _ in range(50):
-        spent += seconds(600, spent)
-    assert spent < RUN_SHARE * 600 + 20
+def test_a_finding_is_shrunk_to_the_end(seconds_left: float, findings_left: int | None, allowed: float) -> None:
+    """The time of a run limits new cases; a finding gets its own, and all that is left if it is the last."""
+    limits = limits_within(ShrinkLimits(), seconds_left=seconds_left, findings_left=findings_left)
+    assert limits.max_seconds == pytest.approx(allowed)
