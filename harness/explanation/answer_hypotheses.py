@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import unmatched_rows
+from mergecheck.harness.verdict import Check
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.outcome import Feed, Outcome, Prediction
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.trace import Effects
 
 _MOST_OFF = 3
+_COUNTED = frozenset({Check.METRICS, Check.RESULT})
 _KINDS = {
     "insert": "inserted rows",
     "update_preimage": "the rows before an update",
@@ -29,8 +31,13 @@ _KINDS = {
 }
 
 
-def answer_hypotheses(report: CaseReport) -> tuple[str, ...]:
-    """Return what explains all of an answer with the right rows, or with rows lost or repeated; nothing otherwise."""
+def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> tuple[str, ...]:
+    """Return what explains an answer that is wrong in one observable only; nothing for any other.
+
+    Args:
+        report: the check of the case.
+        differing: the observables that differ from the reference.
+    """
     answer, result = report.reference.answer, report.result
     if not isinstance(answer, Prediction) or not isinstance(result, Outcome) or answer.schema != result.schema:
         return ()
@@ -38,13 +45,14 @@ def answer_hypotheses(report: CaseReport) -> tuple[str, ...]:
     missing, extra = unmatched_rows(wanted, found, wanted_schema=answer.schema, found_schema=result.schema)
     if missing or extra:
         effects = report.reference.trace.effects
-        if effects is None or (missing and extra):
+        if effects is None or (missing and extra) or differing != {Check.ROWS}:
             return ()
         kinds = _kinds_of(effects)
         lost = [one.row for one in missing] or [one.row for one in extra]
         return tuple(_of_rows(lost, kinds, report, verb="lost" if missing else "written twice"))
-    changes = tuple(_of_changes(answer, result))
-    return changes or tuple(_of_counts(report))
+    if differing == {Check.CDF}:
+        return tuple(_of_changes(answer, result))
+    return tuple(_of_counts(report)) if differing <= _COUNTED else ()
 
 
 def _kinds_of(effects: Effects) -> dict[str, Sequence[Row]]:

@@ -78,7 +78,7 @@ def why_lines(
     shown = list(itertools.islice(stories, max_rows))
     for alike in _alike(shown) if result is not None else [[one] for one in shown]:
         numbers = _listed([one.number for one in alike])
-        lines += _story_lines(case, trace, alike[0], width, _refused(reference), numbers, with_files=with_files)
+        lines += _story_lines(case, reference, alike[0], numbers, width=width, with_files=with_files)
     num_more = number - max_rows
     if num_more > 0:
         lines.append(f"... {counted(num_more, 'more row')}")
@@ -121,8 +121,9 @@ def _alike(stories: Sequence[RowStory]) -> list[list[RowStory]]:
 
 
 def _story_lines(
-    case: Case, trace: Trace, story: RowStory, width: int, refused: str, numbers: str, *, with_files: bool
+    case: Case, reference: Reference, story: RowStory, numbers: str, *, width: int, with_files: bool
 ) -> list[str]:
+    trace, refused = reference.trace, _refused(reference)
     schema = case.target.schema if story.table == "target" or trace.source is None else trace.source.schema
     lines = _wrapped(f"{story.table} {numbers} {row_text(story.row, schema)} {_matched(story)}", width, 4)
     for unit in story.units:
@@ -184,7 +185,8 @@ def _end_lines(reference: Reference, width: int, *, with_files: bool, has_rows: 
     if not isinstance(answer, Prediction):
         return _wrapped(f"not evaluated: {answer.reason}", width, 2)
     if not with_files:
-        return [] if has_rows else ["there is no row on which a clause could be tried"]
+        no_rows = not has_rows and reference.trace.matches is not None
+        return ["there is no row on which a clause could be tried"] if no_rows else []
     lines = [part for line in _file_lines(reference) for part in _wrapped(line, width, 2)]
     commit = "a table version is created" if answer.committed else "no table version is created"
     return [*lines, *_wrapped(f"path {_PATHS[answer.path]} (R-402); {commit}", width, 2)]

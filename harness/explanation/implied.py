@@ -105,9 +105,6 @@ def _agreeing(
     differing = frozenset(m.check for m in report.mismatches if m.against == REFERENCE)
     if not differing or not isinstance(report.result, Outcome | Rejection):
         return
-    for text in answer_hypotheses(report):
-        if families is None or text in families:
-            yield Implied(text, frozenset({text}), text)
     for one in alternatives(report.case, report.reference.trace):
         if families is not None and one.family not in families:
             continue
@@ -116,6 +113,9 @@ def _agreeing(
             continue
         unexplained = tuple(check for check in Check if check in left & differing)
         yield Implied(one.hypothesis, one.causes, one.family, unexplained)
+    for text in answer_hypotheses(report, differing):
+        if families is None or text in families:
+            yield Implied(text, frozenset({text}), text)
 
 
 def _left(report: CaseReport, other: Reference, capabilities: Capabilities) -> frozenset[Check] | None:

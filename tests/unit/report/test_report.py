@@ -223,7 +223,7 @@ def test_a_report_fits(
     ).split("\n")
     assert len(lines) <= MAX_LINES
     assert max(map(len, lines)) <= WIDTH
-    assert [line.split(":")[0].strip() for line in lines[-3:]] == ["Reproduce", "In pytest", "As SQL"]
+    assert [line.split(":")[0].strip() for line in lines[-4:]] == ["Reproduce", "In pytest", "As SQL", "Smaller"]
 
 
 def test_every_mismatch_keeps_a_line() -> None:
