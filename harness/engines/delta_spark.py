@@ -49,7 +49,7 @@ from mergecheck.model.types.data_types import STRING, Field, Schema
 from mergecheck.reference.analysis.settings import marks_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -61,6 +61,14 @@ if TYPE_CHECKING:
     from mergecheck.model.outcome import EngineResult, Unsupported
 
 _TARGET = "target"
+_WAYS = {
+    MergePath.A: "insert_only",
+    MergePath.B: "append",
+    MergePath.C: "nothing_written",
+    MergePath.D: "rewrite",
+    MergePath.E: "marked_rows",
+}
+_MARKS = {"materialized": "Scan ExistingRDD", "repartitioned": "REPARTITION_BY_"}
 _NO_PATH = "the path shows in the commit only, and there is none"
 
 
@@ -179,7 +187,10 @@ class DeltaSparkEngine(SparkEngine):
             staged.staged.download(staged.path)
             return _rejection(staged, error)
         staged.staged.download(staged.path)
-        return _observed(staged, None if row is None else row.asDict())
+        observed = _observed(staged, None if row is None else row.asDict())
+        if not isinstance(observed, Outcome):
+            return observed
+        return replace(observed, paths=ways_taken(observed.metrics, observed.path, staged.plans or ()))
 
     def merge_in_steps(self, staged: StagedCase, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
         """Merge by SQL, and stop where Delta Lake's transaction lets an observer look on."""
@@ -277,6 +288,28 @@ def path_taken(
     if marks_rows:  # without a new vector, E ends all rows of files, or only inserts, as B does
         return MergePath.E if record.count("remove") else None
     return MergePath.D if record.count("remove") else MergePath.B
+
+
+def ways_taken(metrics: Mapping[str, int], path: MergePath | None, plans: Sequence[str]) -> dict[str, int]:
+    """Return the ways inside Delta Lake that a merge took, as far as a commit's metrics and its plans show them.
+
+    Args:
+        metrics: of the commit; none if there is no commit.
+        path: the path that they show.
+        plans: of the merge's queries; empty if they were not recorded, and then the ways that only they show are not
+            reported.
+    """
+    ways = {} if path is None else {_WAYS[path]: 1}
+    if metrics:
+        ways |= {
+            "no_source_rows": int(metrics.get("numSourceRows") == 0),
+            "rows_copied": metrics.get("numTargetRowsCopied", 0),
+            "deletion_vectors": sum(metrics.get(f"numTargetDeletionVectors{what}", 0) for what in ("Added", "Updated")),
+            "change_files": metrics.get("numTargetChangeFilesAdded", 0),
+        }
+    if plans:
+        ways |= {name: sum(mark in plan for plan in plans) for name, mark in _MARKS.items()}
+    return {name: number for name, number in ways.items() if number}
 
 
 def _other_rows(spark: SparkSession, seen: Outcome, place: str) -> Rejection | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.properties.case_space import CaseSpace, possible_pairs
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.formatting import counted
-from mergecheck.model.outcome import MergePath, Rejection
+from mergecheck.model.outcome import MergePath, Outcome, Rejection
 from mergecheck.reference.doubts import kind_of
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Counts:
         num_deviating: mismatching cases that known deviations explain; they are neither findings nor verified.
         not_checked: by the check that was not made, or not in full, because the engine does not report its observable.
         not_checked_metrics: by the metric that was not compared, although others were.
+        num_merges: cases in which the engine's merge succeeded.
+        engine_paths: those that took a way inside the engine, by the engine's own name (``Outcome.paths``).
         phase_seconds: by phase, see ``coverage.phases``.
     """
 
@@ -107,6 +109,8 @@ class Counts:
     num_deviating: int = 0
     not_checked: Counter[str] = field(default_factory=Counter)
     not_checked_metrics: Counter[str] = field(default_factory=Counter)
+    num_merges: int = 0
+    engine_paths: Counter[str] = field(default_factory=Counter)
     phase_seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
     @property
@@ -147,6 +151,9 @@ class Counts:
         self.num_deviating += bool(report.deviations)
         self.not_checked.update(check.value for check in report.unsupported_checks)
         self.not_checked_metrics.update(report.unsupported_metrics)
+        if isinstance(report.result, Outcome):
+            self.num_merges += 1
+            self.engine_paths.update(name for name, number in report.result.paths.items() if number)
         if not report.is_judged:
             return
         self.num_by_spark += bool(report.reference.asked)
@@ -196,24 +203,40 @@ class Summary:
     counts: Counts
 
 
-def denominator_line(summary: Summary) -> str:
-    """Format the verdicts of all cases on one line."""
+def denominator_line(summary: Summary, *, with_reasons: bool = True) -> str:
+    """Format the verdicts of all cases on one line.
+
+    Args:
+        summary: the counts.
+        with_reasons: also name error classes, reasons and deviations, and what was judged in another way than usual.
+    """
     counts = summary.counts
+
+    def part(name: str, number: int, reasons: Counter[str] | None = None) -> str:
+        return f"{name} {number}{_in_brackets(reasons) if reasons and with_reasons else ''}"
+
     parts = [
         f"verified {counts.num_verified} ({counts.verified_share:.0%})",
-        f"both rejected {counts.verdicts[Verdict.BOTH_REJECTED]}{_in_brackets(counts.rejected)}",
-        *([f"judged in part {counts.in_part.total()}{_in_brackets(counts.in_part)}"] if counts.in_part else []),
-        *([f"left out there{_in_brackets(counts.left_out)}"] if counts.in_part else []),
-        f"unsupported {counts.verdicts[Verdict.UNSUPPORTED]}{_in_brackets(counts.unsupported)}",
-        *([f"deviates {counts.num_deviating}{_in_brackets(counts.deviations)}"] if counts.num_deviating else []),
+        part("both rejected", counts.verdicts[Verdict.BOTH_REJECTED], counts.rejected),
+        *([part("judged in part", counts.in_part.total(), counts.in_part)] if counts.in_part else []),
+        *([f"left out there{_in_brackets(counts.left_out)}"] if counts.in_part and with_reasons else []),
+        part("unsupported", counts.verdicts[Verdict.UNSUPPORTED], counts.unsupported),
+        *([part("deviates", counts.num_deviating, counts.deviations)] if counts.num_deviating else []),
         f"mismatch {counts.verdicts[Verdict.MISMATCH] - counts.num_deviating}",
         f"flaky {counts.num_flaky}",
         f"engine down {counts.num_engine_failures}",
         *([f"harness bug {counts.num_defects}"] if counts.num_defects else []),
-        *([f"expressions by Spark {counts.num_by_spark}"] if counts.num_by_spark else []),
-        *([f"partly judged {counts.num_partly}"] if counts.num_partly else []),
+        *([f"expressions by Spark {counts.num_by_spark}"] if counts.num_by_spark and with_reasons else []),
+        *([f"partly judged {counts.num_partly}"] if counts.num_partly and with_reasons else []),
     ]
     return "  ".join(parts)
+
+
+def paths_line(summary: Summary) -> str:
+    """Format how many merges took each way inside the engine, such as ``low_shuffle ran in 212 of 400 merges``."""
+    counts = summary.counts
+    ran = ", ".join(f"{name} ran in {number}" for name, number in counts.engine_paths.most_common())
+    return f"paths: {ran} of {counted(counts.num_merges, 'merge')}"
 
 
 def not_checked_line(summary: Summary) -> str:
@@ -233,13 +256,6 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
         + "   ".join(f"{path.value} {summary.counts.paths[path]}" for path in shown_paths(summary.counts.paths))
     )
     return tuple(lines)
-
-
-def coverage_line(summary: Summary) -> str:
-    """Name the execution paths that the cases took, and the clause kinds that never fired."""
-    paths = " ".join(path.value for path in shown_paths(summary.counts.paths) if summary.counts.paths[path])
-    idle = ", ".join(" ".join(key) for key in CLAUSES if not summary.counts.clauses_fired[key])
-    return f"paths {paths or 'none'}; {f'never fired: {idle}' if idle else 'every kind of clause fired'}"
 
 
 def batch_line(summary: Summary) -> str:

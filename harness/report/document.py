@@ -40,12 +40,14 @@ class Difference:
     Attributes:
         check: the observable.
         lines: the difference, with the rules that it cites.
+        whole: the same without an end, for a page that scrolls.
         broken: the rules that the engine's answer breaks, a line each.
         follows: whether it follows from another difference: it is the same fact in another observable.
     """
 
     check: str
     lines: tuple[str, ...]
+    whole: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     follows: bool = False
 
@@ -253,7 +255,13 @@ def difference_of(mismatch: Mismatch) -> Difference:
     against = " (against the case's expect)" if mismatch.against == EXPECT else ""
     lines = tuple(map(with_titles, mismatch.lines or (mismatch.kind,)))
     broken = tuple(f"breaks {titled([number])}" for number in cited(mismatch.kind))
-    return Difference(check=check_name(mismatch.check), lines=(lines[0] + against, *lines[1:]), broken=broken)
+    head, *rest = lines
+    return Difference(
+        check=check_name(mismatch.check),
+        lines=(head + against, *rest),
+        whole=(head + against, *(mismatch.parts or rest)),
+        broken=broken,
+    )
 
 
 def differences_of(report: CaseReport, *, is_explained: bool) -> Iterator[Difference]:

@@ -153,6 +153,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "deviating_share": round(counts.deviating_share, 4),
         "not_checked": dict(counts.not_checked),
         "not_checked_metrics": dict(counts.not_checked_metrics),
+        "merges": counts.num_merges,
+        "engine_paths": dict(counts.engine_paths),
         "multi_matched": counts.num_multi_matched,
         "clauses_present": {" ".join(key): n for key, n in sorted(counts.clauses_present.items())},
         "clauses_fired": {" ".join(key): n for key, n in sorted(counts.clauses_fired.items())},

@@ -24,6 +24,9 @@ class VariantFinding:
         hypotheses: faults of the engine that would give its answer.
         variant: of the axes that flip the outcome; None where the base itself differs from the reference.
         found_with: the variant that showed it first.
+        rows_before: of target and source, before it was shrunk. num_runs, seconds: of shrinking.
+        cut_short: whether a limit ended shrinking.
+        examples: files of other cases that the first hypothesis explains under the same axes.
         mended_by: settings that switch off a part of the variant's plugin, each of which alone brings the outcome back.
         plugin_options: of the command line, which name the variant's plugin.
     """
@@ -37,6 +40,11 @@ class VariantFinding:
     mended_by: tuple[str, ...] = ()
     plugin_options: tuple[str, ...] = ()
     path: Path | None = None
+    rows_before: tuple[int, int] = (0, 0)
+    num_runs: int = 0
+    seconds: float = 0.0
+    cut_short: bool = False
+    examples: tuple[Path, ...] = ()
 
     def command(self, where: Path | str) -> str:
         """Write the command that checks the case again.

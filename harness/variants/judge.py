@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Capabilities, Engine
+    from mergecheck.harness.explanation.implied import Implied
     from mergecheck.harness.variants.variant import Variant
     from mergecheck.harness.verdict import Mismatch
     from mergecheck.model.axis import MayChange
@@ -111,9 +112,9 @@ class VariantChecker:
         """The fingerprint of the plans of the last merge."""
         return self._engine.plan
 
-    def hypotheses(self, report: CaseReport) -> tuple[str, ...]:
+    def implied(self, report: CaseReport, drawn: CaseReport | None = None) -> tuple[Implied, ...]:
         """Return the hypotheses that the engine's result implies, if it differs from the reference."""
-        return self._checker.hypotheses(report)
+        return self._checker.implied(report, drawn)
 
     def check_base(self, case: Case, reference: Reference | None = None) -> CaseReport:
         """Check a case with the base's values against the reference.

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.engines.registry import engine_name
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
-from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, shrink
+from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, num_rows, shrink
+from mergecheck.harness.findings.store import EXAMPLES
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import set_aside_report
 from mergecheck.harness.search.batching import smallest_part
+from mergecheck.harness.search.shrinking import limits_within
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.variants import selection
 from mergecheck.harness.variants.bisect import bisect, mending_switches
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mergecheck.harness.engines.spark_versions.plugins import Plugin
+    from mergecheck.harness.explanation.implied import Implied
     from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.variants.judge import VariantChecker, VariantReport
@@ -35,9 +38,8 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from mergecheck.model.facts import Facts
 
-LIMITS = ShrinkLimits(max_seconds=30.0, max_runs=60)
-LEAST_SECONDS = 5.0
-"""For shrinking a finding at the end of a run's time: most of what can go from a case goes at once."""
+LIMITS = ShrinkLimits()
+"""For shrinking a finding, also at the end of a run: its time is for new cases."""
 
 
 class VariantRun:
@@ -77,6 +79,7 @@ class VariantRun:
         self._listener = listener
         self._progress = progress
         self._known: dict[_Cause, int] = {}
+        self._explained: dict[tuple[frozenset[str], str], int] = {}
         self._max_findings: int | None = None
         self._started = time.monotonic()
         self._max_seconds: float | None = None
@@ -154,11 +157,13 @@ class VariantRun:
         return is_late or (self._max_findings is not None and len(self.found) >= self._max_findings)
 
     def _limits_now(self) -> ShrinkLimits:
-        """Return the limits of shrinking, no longer than the run has time."""
         if self._max_seconds is None:
             return self._limits
-        left = max(0.0, self._started + self._max_seconds - time.monotonic())
-        return replace(self._limits, max_seconds=min(self._limits.max_seconds, max(left, LEAST_SECONDS)))
+        return limits_within(
+            self._limits,
+            seconds_left=self._started + self._max_seconds - time.monotonic(),
+            findings_left=None if self._max_findings is None else self._max_findings - len(self.found),
+        )
 
     def _variants(
         self, index: int | None, case: Case, base: CaseReport
@@ -201,6 +206,7 @@ class VariantRun:
             found, minimal = again, first.variant
         attempts = Attempts(found, check=self._checked(minimal), limits=self._limits_now())
         best = shrink(attempts)
+        drawn = replace(found, case=minimal.judged(found.case))
         named = replace(best.case, conf={**best.case.conf, VARIANT_SETTING: minimal.name})
         explained = replace(best, case=minimal.judged(best.case))
         self._keep(
@@ -208,12 +214,16 @@ class VariantRun:
                 fingerprint=wanted,
                 report=replace(best, case=with_content_id(named)),
                 explained=explained,
-                hypotheses=self._checker.hypotheses(explained),
                 variant=minimal,
                 found_with=first.variant,
+                rows_before=num_rows(found.case),
+                num_runs=attempts.num_runs,
+                seconds=attempts.seconds,
+                cut_short=attempts.is_cut_short,
                 mended_by=self._mended_by(minimal, best.case, wanted),
                 plugin_options=() if (plugin := self._plugin_of(minimal)) is None else plugin.options,
-            )
+            ),
+            self._checker.implied(explained, drawn),
         )
 
     def _plugin_of(self, variant: Variant) -> Plugin | None:
@@ -251,20 +261,31 @@ class VariantRun:
             return
         self._known[cause] = 1
         part = smallest_part(singles, lambda one: fingerprint(self._checker.check_base(one)) == wanted)
-        found = base if part is None else self._checker.check_base(part)
-        report = replace(found, case=with_content_id(found.case))
-        explained = replace(report, case=without_variant(case if part is None else part))
-        hypotheses = self._checker.hypotheses(explained)
+        plain = case if part is None else part
+        found = replace(self._checker.check_base(plain), case=plain)
+        if fingerprint(found) is None:  # it came twice: the engine's answers vary
+            found = replace(base, case=plain)
+        attempts = Attempts(found, check=self._checked_base, limits=self._limits_now())
+        best = shrink(attempts)
+        explained = replace(best, case=without_variant(best.case))
         self._keep(
             VariantFinding(
                 fingerprint=wanted,
-                report=report,
+                report=replace(best, case=with_content_id(self._checker.axes.base_of(best.case))),
                 explained=explained,
-                hypotheses=hypotheses,
                 variant=None,
                 found_with=None,
-            )
+                rows_before=num_rows(found.case),
+                num_runs=attempts.num_runs,
+                seconds=attempts.seconds,
+                cut_short=attempts.is_cut_short,
+            ),
+            self._checker.implied(explained, replace(found, case=without_variant(plain))),
         )
+
+    def _checked_base(self, case: Case) -> CaseReport:
+        """Check a case with the base's values; the report is about the case without them."""
+        return replace(self._checker.check_base(case), case=case)
 
     def _set_aside(self, case: Case, report: CaseReport, variant: Variant | None) -> None:
         """Count a difference that did not come back, and keep its case for an investigation."""
@@ -277,7 +298,21 @@ class VariantRun:
         reason = f"{fingerprint(report)}, which a second execution did not show"
         self._findings.set_aside("flaky", kept, set_aside_report(case_document(report), kind="flaky", reason=reason))
 
-    def _keep(self, finding: VariantFinding) -> None:
+    def _keep(self, finding: VariantFinding, implied: tuple[Implied, ...]) -> None:
+        """Keep a finding, or an example of one: what one hypothesis explains under the same axes is one finding."""
+        finding = replace(finding, hypotheses=tuple(map(str, implied)))
+        causes = implied[0].causes if implied and not implied[0].unexplained else frozenset()
+        axes = frozenset(() if finding.variant is None else (value.axis for value in finding.variant.values))
+        known = next((self._explained[axes, one] for one in sorted(causes) if (axes, one) in self._explained), None)
+        for cause in causes:
+            self._explained.setdefault((axes, cause), len(self.found) if known is None else known)
+        if known is not None:
+            if self._findings is not None:
+                path = self._findings.path_of_example(finding.report.case.id)
+                path = self._findings.set_aside(EXAMPLES, finding.report.case, finding_report(finding, path=path))
+                first = self.found[known]
+                self.found[known] = replace(first, examples=(*first.examples, path))
+            return
         if self._findings is not None:
             path = self._findings.path_of(finding.report.case.id)
             text = finding_report(finding, path=path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.report.document import Command, case_document
+from mergecheck.harness.findings.shrink.shrinker import num_rows
+from mergecheck.harness.report.document import Command, case_document, shrink_on
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.specification.citations import titled
@@ -32,9 +33,14 @@ def finding_report(finding: VariantFinding, *, path: Path) -> str:
         if finding.found_with is not None and finding.found_with.name != finding.variant.name:
             lines.append(f"found with {finding.found_with.name}")
         lines += [f"gone with {setting}" for setting in finding.mended_by]
+    before, after = (f"{target} + {source}" for target, source in (finding.rows_before, num_rows(finding.report.case)))
+    cut = ", cut short by its limit" if finding.cut_short else ""
+    how = f"in {counted(finding.num_runs, 'run')}, {finding.seconds:.0f} s{cut}"
+    lines.append(f"shrunk from {before} to {after} rows (target + source) {how}")
     document = case_document(finding.report, hypotheses=finding.hypotheses, where=path)
     again = Command(name="Reproduce", text=finding.command(path))
-    commands = (again, *document.commands[1:])
+    more = (shrink_on(finding.report, str(path)),) if finding.cut_short else ()
+    commands = (again, *document.commands[1:], *more)
     return mismatch_report(replace(document, under=tuple(lines), explained=finding.explained.case, commands=commands))
 
 
@@ -217,6 +223,8 @@ def run_document(
                 "axes": [] if finding.variant is None else [value.axis for value in finding.variant.values],
                 "mended_by": list(finding.mended_by),
                 "hypotheses": list(finding.hypotheses),
+                "cut_short": finding.cut_short,
+                "examples": [str(example) for example in finding.examples],
                 "mismatches": mismatches_json(finding.report.mismatches),
             }
             for finding in found

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.cli.html.comparison import DIFFERS, Rows, input_tables, one_side, side_by_side
 from mergecheck.harness.cli.html.page import CaseView, Cell, Column, Fact, Table, Tone
-from mergecheck.harness.explanation.explanation_text import MAX_HYPOTHESES
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.render import settings_lines, statement_lines
 from mergecheck.harness.verdict import Check, Verdict
@@ -47,8 +46,7 @@ def case_view(
         facts: how it was found.
         commands: commands that reproduce it, if not those of any saved case.
     """
-    report, hypotheses = document.checked, document.hypotheses
-    num_more = len(hypotheses) - MAX_HYPOTHESES
+    report = document.checked
     return CaseView(
         id=document.case.id,
         engine=document.engine,
@@ -61,11 +59,8 @@ def case_view(
         settings=tuple(settings_lines(document.case)),
         statement=tuple(statement_lines(document.case.sql)),
         answers=tuple(_answers(report)),
-        hypotheses=(
-            *hypotheses[:MAX_HYPOTHESES],
-            *((f"... {counted(num_more, 'more hypothesis', 'more hypotheses')}",) if num_more > 0 else ()),
-        ),
-        why=document.why(_WIDTH) if document.is_evaluated else (),
+        hypothesis=document.hypothesis,
+        why=document.why(_WIDTH, full=False) if document.is_evaluated else (),
         remarks=tuple(_remarks(document)),
         commands=tuple(
             [Fact(name=one.name, text=one.text, is_code=True) for one in document.commands]
@@ -164,10 +159,12 @@ def _outcomes(report: CaseReport) -> Table:
         ("Row returned", _returned(wanted), _returned(found), Check.RESULT in differing),
     ]
     names = sorted({*_metrics(wanted), *_metrics(found)})
-    num_left_out = 0
+    num_left_out = num_unreported = 0
     for name in names:
         left, right = _metric(wanted, name), _metric(found, name)
-        if name not in kinds and (not left.isdigit() or (left == "0" and right in ("0", ""))):
+        if name not in kinds and not right:
+            num_unreported += 1
+        elif name not in kinds and (not left.isdigit() or left == right == "0"):
             num_left_out += 1
         else:
             lines.append((name, left, right, name in kinds))
@@ -180,7 +177,12 @@ def _outcomes(report: CaseReport) -> Table:
             if left or right
         ),
         is_data=True,
-        foot=f"{num_left_out} more metrics are 0 on both sides, or within their bounds" if num_left_out else "",
+        foot=". ".join(
+            [
+                *([f"{num_left_out} more metrics are 0 on both sides, or within their bounds"] if num_left_out else []),
+                *([f"{num_unreported} metrics are not reported by the engine"] if num_unreported else []),
+            ]
+        ),
     )
 
 

@@ -149,7 +149,7 @@ class CaseView:
         inputs: the tables before the merge. settings: other inputs.
         statement: the MERGE, clause by clause.
         answers: the reference and the engine side by side.
-        hypotheses: hypotheses that the engine's result implies.
+        hypothesis: what the engine acts as if; empty without a hypothesis.
         why: how the reference derives its answer.
         commands: commands that reproduce it.
         anchor: the target of links to it, which open it.
@@ -167,7 +167,7 @@ class CaseView:
     settings: tuple[str, ...] = ()
     statement: tuple[str, ...] = ()
     answers: tuple[Table, ...] = ()
-    hypotheses: tuple[str, ...] = ()
+    hypothesis: str = ""
     why: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     commands: tuple[Fact, ...] = ()
@@ -191,6 +191,14 @@ class Part:
     cases: tuple[CaseView, ...] = ()
 
     @property
+    def summary(self) -> str:
+        """The notes in one line: how many are warnings, and which."""
+        warnings = [f"{note.word} {note.text}" for note in self.notes if note.tone not in (Tone.GOOD, Tone.PLAIN)]
+        if not warnings:
+            return "nothing of that kind"
+        return f"{len(warnings)} of {len(self.notes)} doubts: {'; '.join(warnings)}"
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing under the heading."""
         return not (self.texts or self.notes or self.facts or self.charts or self.tables or self.cases)
@@ -203,12 +211,14 @@ class Section:
     Attributes:
         id: the target of links to it.
         num_open: cases that are shown open.
+        is_folded: whether the notes are behind one line, which opens.
     """
 
     id: str
     title: str
     part: Part
     num_open: int = 0
+    is_folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,8 +268,8 @@ class Page:
         """The parts in the order of the page; of the findings, the first ones are open."""
         trend = () if self.trend.is_empty else (Section(id="trend", title="Trend", part=self.trend),)
         return (
-            Section(id="doubts", title="What could make this meaningless", part=self.doubts),
             Section(id="findings", title="Findings", part=self.findings, num_open=3),
+            Section(id="doubts", title="What could make this meaningless", part=self.doubts, is_folded=True),
             Section(id="deviations", title="Known deviations", part=self.deviations),
             Section(id="coverage", title="Coverage", part=self.coverage),
             Section(id="time", title="Time and throughput", part=self.time),

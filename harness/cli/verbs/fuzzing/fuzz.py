@@ -169,6 +169,7 @@ def fuzz(
         expressions=expressions,
     )
     saved: list[events.FindingSaved] = []
+    examples: list[events.FindingRepeated] = []
     deviations = known_deviations(deviation_files, none=no_deviations)
     checks = _Checks(
         deviations=deviations,
@@ -181,7 +182,7 @@ def fuzz(
     files = LogFiles(events=events_file, observations=observations_file)
     output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
     started = dt.datetime.now(dt.UTC)
-    summary, named = _run(engine_name, options, checks, output, saved=saved)
+    summary, named = _run(engine_name, options, checks, output, saved=saved, examples=examples)
     limits = Limits(floor=floor, max_deviating=max_deviating)
     flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
@@ -195,6 +196,7 @@ def fuzz(
         started=started,
         summary=summary,
         saved=tuple(saved),
+        examples=tuple(examples),
         limits=limits,
         earlier=earlier,
         again=f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} "
@@ -247,17 +249,25 @@ class _Named:
 
 
 def _run(
-    engine_name: str, options: FuzzOptions, how: _Checks, output: _Output, *, saved: list[events.FindingSaved]
+    engine_name: str,
+    options: FuzzOptions,
+    how: _Checks,
+    output: _Output,
+    *,
+    saved: list[events.FindingSaved],
+    examples: list[events.FindingRepeated],
 ) -> tuple[Summary, _Named]:
     """Run, and return the counts and the engine's own name."""
 
     def keep(event: events.Event) -> None:
+        if isinstance(event, events.FindingRepeated) and event.example is not None:
+            examples.append(event)
         if isinstance(event, events.FindingSaved):
             saved.append(event)
             if not output.as_json:
                 with progress.paused():
                     document = case_document(event.finding.report, finding=event.finding, where=event.path)
-                    show(mismatch_report(document) + "\n")
+                    show(mismatch_report(document, verbose=output.verbose) + "\n")
 
     for path, what in keep_crashed_cases(FindingsDirectory(options.findings)):
         notice(f"crashed: {what}\n  saved to {path}")

@@ -12,6 +12,7 @@ from mergecheck.harness.report.event_json import finding_json
 from mergecheck.harness.report.fuzz_figures import figures_of
 from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.verdict import ExitCode, Verdict
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from mergecheck.harness.cli.verbs.fuzzing.earlier import EarlierRuns
     from mergecheck.harness.properties.limits import Limits
     from mergecheck.harness.properties.statistics import Summary
-    from mergecheck.harness.report.events import FindingSaved
+    from mergecheck.harness.report.events import FindingRepeated, FindingSaved
     from mergecheck.harness.report.fuzz_figures import RunFigures
+
+MOST_FINDINGS = 7
+"""Lines for findings at the end of a run, so that it fits twelve; each was shown in full when it was found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +37,7 @@ class FuzzResult:
         started: when it began.
         summary: the counts.
         saved: the findings.
+        examples: other forms of them, each with a case of its own.
         limits: the limits that the run must keep.
         earlier: the runs to compare it with.
         again: the command that checks the same cases.
@@ -44,6 +49,7 @@ class FuzzResult:
     started: dt.datetime
     summary: Summary
     saved: tuple[FindingSaved, ...]
+    examples: tuple[FindingRepeated, ...]
     limits: Limits
     earlier: EarlierRuns
     again: str
@@ -81,7 +87,14 @@ class FuzzResult:
 
     def _run(self) -> dict[str, Any]:
         num_cases = self.summary.counts.findings
-        findings = [{**finding_json(event), "num_cases": num_cases[event.finding.id]} for event in self.saved]
+        findings = [
+            {
+                **finding_json(event),
+                "num_cases": num_cases[event.finding.id],
+                "examples": [str(one.example) for one in self.examples if one.finding_id == event.finding.id],
+            }
+            for event in self.saved
+        ]
         return {
             "engine": self.engine,
             "engine_name": self.engine_name,
@@ -92,12 +105,9 @@ class FuzzResult:
         }
 
     def show(self, *, verbose: bool) -> None:
-        """Print the summary, the findings in a line each, and the command that checks the same cases again."""
+        """Print the summary, the command that checks the same cases again, and last the findings in a line each."""
         summary = self.summary
         show_wrapped(summary_lines(summary, verbose=verbose))
-        for event in self.saved:
-            num_cases = summary.counts.findings[event.finding.id]
-            show(f"finding {event.finding.id}  {event.finding.fingerprint}  in {num_cases} of the cases  {event.path}")
         if summary.stop is not Stop.BUDGET:
             show(f"stopped: {summary.stop.value}")
         compared = self.earlier.compared(self.figures)
@@ -109,3 +119,17 @@ class FuzzResult:
             for sentence in self.missed:
                 show(f"inconclusive: {sentence}")
         show(f"seed {summary.seed}  same cases again: {self.again}")
+        most = len(self.saved) if verbose or len(self.saved) <= MOST_FINDINGS else MOST_FINDINGS - 1
+        for event in self.saved[:most]:
+            show(self._finding_line(event))
+        if len(self.saved) > most:
+            folder = self.saved[0].path.parent
+            show(f"and {counted(len(self.saved) - most, 'more finding')} in {folder}")
+
+    def _finding_line(self, event: FindingSaved) -> str:
+        finding = event.finding
+        what = f"acts {finding.hypotheses[0]}" if finding.hypotheses else str(finding.fingerprint)
+        number = counted(self.summary.counts.findings[finding.id], "case")
+        examples = sum(one.finding_id == finding.id for one in self.examples)
+        others = f", {counted(examples, 'example')} beside it" if examples else ""
+        return f"finding {finding.id}  {what}  in {number}{others}  {event.path}"

@@ -8,10 +8,10 @@ from mergecheck.harness.properties.phases import phase_line
 from mergecheck.harness.properties.rule_counts import known_rules, rule_counts, rules_line
 from mergecheck.harness.properties.statistics import (
     batch_line,
-    coverage_line,
     coverage_lines,
     denominator_line,
     not_checked_line,
+    paths_line,
     space_line,
 )
 from mergecheck.model.formatting import counted
@@ -21,25 +21,36 @@ if TYPE_CHECKING:
 
 
 def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]:
-    """Return the summary of a run: the number of cases by verdict, then how much of the semantics they reached.
+    """Return the summary of a run: the number of cases by verdict, and the paths that the engine reports.
 
     Args:
         summary: the counts.
-        verbose: also show the clauses, paths and pairs of values in full, and the time of each phase.
+        verbose: also show reasons, the clauses, paths and pairs of values that were reached, and the phases' times.
     """
     counts = summary.counts
+    head = f"{counted(counts.num_cases, 'case')} in {summary.seconds:.0f} s"
+    paths = [paths_line(summary)] if counts.engine_paths else []
+    if not verbose:
+        not_checked = f"not checked in some: {', '.join(sorted(counts.not_checked))}" if counts.not_checked else ""
+        return (
+            f"{head}: {denominator_line(summary, with_reasons=False)}",
+            *paths,
+            *([not_checked] if not_checked else []),
+        )
     reached = rules_line(rule_counts(known_rules(), counts.rules))
     return (
-        *((*coverage_lines(summary), reached, space_line(summary), "") if verbose else ()),
+        *coverage_lines(summary),
+        reached,
+        space_line(summary),
+        "",
         (
-            f"{counted(counts.num_cases, 'case')} in {summary.seconds:.0f} s, "
-            f"{counted(counts.num_repeated, 'repeated draw')} skipped; "
+            f"{head}, {counted(counts.num_repeated, 'repeated draw')} skipped; "
             f"{counts.changed_share:.0%} of the verified changed a row; no clause fired in {counts.num_idle}; "
             f"a row had several matches in {counts.num_multi_matched}"
         ),
         *([batch_line(summary)] if counts.num_batched else []),
-        *([phase_line(counts.phase_seconds)] if verbose else []),
-        *([] if verbose else [f"{coverage_line(summary)}; {reached}"]),
+        phase_line(counts.phase_seconds),
         denominator_line(summary),
+        *paths,
         *([not_checked_line(summary)] if counts.not_checked else []),
     )
