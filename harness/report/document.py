@@ -163,7 +163,8 @@ class CaseDocument:
     @property
     def checks(self) -> tuple[str, ...]:
         """The observables that differ."""
-        return tuple(dict.fromkeys(one.check for one in self.differences))
+        mismatches = () if self.report is None else self.report.mismatches
+        return tuple(dict.fromkeys(check_name(one.check) for one in mismatches))
 
     @property
     def reason(self) -> str:
@@ -286,7 +287,7 @@ def _follows(mismatch: Mismatch, first: Mismatch, report: CaseReport, *, is_expl
     if mismatch.against == AGAINST and any(m.against == REFERENCE for m in report.mismatches):
         return True
     if mismatch.check is first.check:
-        return mismatch.against == AGAINST and first.against != AGAINST
+        return mismatch.against != first.against  # the base of a variant differs as the reference does
     if is_explained:
         return True
     if mismatch.check is Check.RESULT:

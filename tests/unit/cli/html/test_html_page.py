@@ -111,12 +111,12 @@ def html(*reports: CaseReport, not_read: tuple[str, ...] = ()) -> str:
 
 
 def test_a_mismatch_is_shown_side_by_side() -> None:
-    """Verdict first, then doubts, findings and the rest; the differing cells and metrics are marked."""
+    """Verdict first, then findings, doubts and the rest; the differing cells and metrics are marked."""
     page = check_page(html(report()))
     titles = [heading.text.strip() for heading in page.all("h2")]
     assert titles == [
-        "What could make this meaningless",
         "Findings",
+        "What could make this meaningless",
         "Known deviations",
         "Coverage",
         "Time and throughput",
