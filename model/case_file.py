@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.model.case import Case, Expectation, Source, Target
+from mergecheck.model.case import CDF_PROPERTY, Case, Expectation, Source, Target
 from mergecheck.model.error_pattern import BadPatternError, require_pattern
 from mergecheck.model.errors import CaseFormatError
 from mergecheck.model.json_shape import require_column_names, require_object, require_text, require_text_map
@@ -41,6 +42,7 @@ _CELL_KEYS = ("rows", "files", "cdf")
 _TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 _OWN_NAMES = ("target", "source")
 _OWN_PREFIX = "mergecheck"  # of views that the engines make
+_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 _CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
 
 
@@ -237,37 +239,63 @@ def _target(document: object, where: str) -> Target:
         rows = _rows(keys["rows"], schema, f"{where}, rows")
         files = (rows,) if rows else ()
     partition_by = require_column_names(keys.get("partition_by", []), tuple(schema.names), f"{where}, partition_by")
+    properties = checked_properties(
+        require_text_map(keys.get("properties", {}), f"{where}, properties"), f"{where}, properties"
+    )
+    if properties.get(CDF_PROPERTY, "").lower() == "true":
+        _check_feed_columns(schema, where)
     return Target(
         schema=schema,
         files=files,
         partition_by=partition_by,
-        properties=checked_properties(
-            require_text_map(keys.get("properties", {}), f"{where}, properties"), f"{where}, properties"
-        ),
+        properties=properties,
         layout=target_layout(keys.get("layout", {}), schema, partition_by, f"{where}, layout"),
         transactions=_counts(keys.get("transactions", {}), f"{where}, transactions"),
     )
 
 
+def _check_feed_columns(schema: Schema, where: str) -> None:
+    """Refuse columns of the change feed in a table that has one (R-632)."""
+    for name in schema.names:
+        if name in _FEED_COLUMNS:
+            raise CaseFormatError(
+                f"{where}, schema: {name!r} is a column of the change feed; Delta Lake refuses {CDF_PROPERTY} for "
+                "such a table. Name the column otherwise, or leave the property out"
+            )
+
+
 def _source(document: object, where: str) -> Source:
     keys = require_object(document, _SOURCE_KEYS, ("schema", "rows"), where)
     schema = _schema(keys["schema"], f"{where}, schema")
+    rows = _rows(keys["rows"], schema, f"{where}, rows")
     for column in schema.columns:
-        if column.limit is not None:
-            written = "CHAR" if column.limit.padded else "VARCHAR"
+        if column.limit is not None and column.limit.padded:
             raise CaseFormatError(
-                f"{where}, schema: {column.name!r} is {written}({column.limit.length}); only target columns may have a "
-                "length. Write STRING, and give the texts as the source's reader sees them: those of CHAR have spaces "
-                "behind them."
+                f"{where}, schema: {column.name!r} is CHAR({column.limit.length}); only target columns may be a CHAR. "
+                "Write STRING, and give the texts as the source's reader sees them: with spaces behind them."
             )
+    schema = _without_lengths(schema, rows, where)
+    for column in schema.columns:
         if (column.default, column.generated, column.of_delta_only) != (None, None, None):
             text = f"{where}, schema: {column.name!r} has a value or a condition of its own; only target columns may"
             raise CaseFormatError(text)
     return Source(
         schema=schema,
-        rows=_rows(keys["rows"], schema, f"{where}, rows"),
+        rows=rows,
         layout=source_layout(keys.get("layout", {}), f"{where}, layout"),
     )
+
+
+def _without_lengths(schema: Schema, rows: tuple[Row, ...], where: str) -> Schema:
+    """Take a VARCHAR of a source for STRING, as its readers do; only a write looks at the length (R-822)."""
+    for place, column in enumerate(schema.columns):
+        longest = max((len(row[place]) for row in rows if row[place] is not None), default=0) if column.limit else 0
+        if column.limit is not None and longest > column.limit.length:
+            raise CaseFormatError(
+                f"{where}, rows: {column.name!r} is {column.limit.ddl()}, and a text has {longest} characters; no "
+                "table holds it"
+            )
+    return Schema(tuple(replace(column, limit=None) for column in schema.columns))
 
 
 def _tables(document: object, where: str) -> dict[str, Source]:

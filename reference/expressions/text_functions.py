@@ -74,6 +74,15 @@ def _like(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
     return combine(f"(({text.sql}) {word} {text_literal(pattern.name)} ESCAPE '\\')", BOOLEAN, text)
 
 
+def _like_in_any_case(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    """``ILIKE`` is LIKE of both sides in lower case, of ASCII letters as far as this is known."""
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal) or not pattern.name.isascii():
+        raise UnsupportedByReferenceError("ILIKE with a pattern that is no plain literal")
+    lower = exp.Lower(this=node.this)
+    return _like(exp.Like(this=lower, expression=exp.Literal.string(pattern.name.lower())), translate)
+
+
 def _matches(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
     pattern = pattern_of(node.expression)
     return matching(_text(node.this, translate), pattern, f"regexp_matches(x, {text_literal(pattern.text)})", BOOLEAN)
@@ -119,6 +128,7 @@ def _is_whole(node: exp.Expr) -> bool:
 
 _CALLS: dict[type[exp.Expr], Callable[[exp.Expr, Callable[[exp.Expr], Typed]], Typed]] = {
     exp.ConcatWs: _joined,
+    exp.ILike: _like_in_any_case,
     exp.Left: _left,
     exp.Like: _like,
     exp.MD5: _hashed("md5"),

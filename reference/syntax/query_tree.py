@@ -43,6 +43,8 @@ def described(node: exp.Expr) -> str:
     """Name an expression as Spark writes it, without its operands: ``function date_format``, ``operator &``."""
     if isinstance(node, exp.Exists | exp.Query):
         return "EXISTS with a query" if isinstance(node, exp.Exists) else "a query in an expression"
+    if isinstance(node, exp.Tuple):
+        return "several values in brackets"
     sql = node.sql(dialect="databricks")
     if found := _CALL.match(sql):
         if found[1].lower() == UNKNOWN_STEP:

@@ -331,12 +331,19 @@ def _from_first(tree: Tree) -> str:
     return " ".join(write(part) for part in (*rest[:place], from_, *rest[place:]))
 
 
+_COUNTED = re.compile(r"([+-]?\d{1,9})\s+(year|month|week|day|hour|minute|second)s?\b", re.IGNORECASE)
+_INTERVAL_TEXT = re.compile(rf"'\s*((?:{_COUNTED.pattern}\s*)+)'", re.IGNORECASE)
+
+
 def _interval(tree: Tree) -> str:
     """Write an interval of several units as a sum, in brackets: sqlglot reads no sign before its later parts.
 
-    A text with its units inside and a count with a fraction become a call of no known function, which has no
-    translation: sqlglot reads the first unit of such a text only.
+    So is a text of whole counts with their units inside. Other texts and a count with a fraction become a call of no
+    known function, which has no translation: sqlglot reads the first unit of such a text only.
     """
+    if inside := _INTERVAL_TEXT.fullmatch("".join(write(part) for part in tree.parts[1:])):
+        counted = [f"INTERVAL '{count}' {unit.upper()}" for count, unit in _COUNTED.findall(inside[1])]
+        return f"({' + '.join(counted)})"
     is_fraction = any(isinstance(part, Token) and part.kind is TokenKind.NUMBER for part in tree.parts)
     if is_fraction or not tree.trees("unit"):
         words = " ".join(write(part) for part in tree.parts[1:]).replace("'", "")

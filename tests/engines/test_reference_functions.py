@@ -116,6 +116,7 @@ EXPRESSIONS = {
     "regexp_extract(s, '(a)|(b)', 2)": 0, "s RLIKE '^[a-z]+$'": 2, "regexp_like(s, 'a|é')": 0,
     "s RLIKE '[a-c]{2,3}'": 0,
     "regexp_replace(s, 'a+?', '<$1>')": None, "regexp_replace(s, 'a*', '-')": None, "s RLIKE '(?i)A'": None,
+    "s ILIKE 'A%'": 4, "s ILIKE '%_b\\\\_%'": 4, "s NOT ILIKE '%A'": 4, "s ILIKE '%É'": None,
     "lpad(s, 5, '0')": 0, "lpad(s, 2, 'xy')": 0, "rpad(s, 8, 'xyz')": 0, "rpad(s, 4)": 0, "lpad(s, 0, '0')": 0,
     "ltrim(s)": 0, "rtrim(s)": 0, "initcap(s)": 4, "repeat(s, 2)": 0, "repeat(s, 0)": 0,
     "translate(s, 'abc', 'xy')": 0, "translate(s, ',.', '')": 0, "right(s, 2)": 0, "right(s, 0)": 0,

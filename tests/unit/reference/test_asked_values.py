@@ -253,7 +253,7 @@ def test_what_no_oracle_can_know_is_not_asked_for(value: str) -> None:
 @pytest.mark.parametrize(
     ("interval", "value"),
     [
-        ("INTERVAL '1 day 2 hours'", "2024-02-01 02:00:00"),
+        ("INTERVAL '1 day 2.5 seconds'", "2024-02-01 00:00:02.5"),
         ("INTERVAL 1 DAY 1.5 SECONDS", "2024-02-01 00:00:01.5"),
     ],
 )

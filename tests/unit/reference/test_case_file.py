@@ -224,6 +224,16 @@ def document(**changes: Any) -> dict[str, Any]:
         ({"conf": {"spark.sql.ansi.enabled": "\ud800"}}, "conf, spark.sql.ansi.enabled: must be text"),
         ({"expect": {"error": "\ud800"}}, "expect, error: must be text"),
         ({"target": {"schema": "id INT", "rows": [], "partition_by": ["x"]}}, "'x' is no column; the columns are id"),
+        (
+            {
+                "target": {
+                    "schema": "_change_type INT",
+                    "rows": [],
+                    "properties": {"delta.enableChangeDataFeed": "TRUE"},
+                }
+            },
+            "is a column of the change feed; Delta Lake refuses delta.enableChangeDataFeed for such a table",
+        ),
         ({"conf": {"a": 1}}, "must be an object of texts"),
         ({"expect": {"metrics": {"n": 1.5}}}, "must be an object of whole numbers"),
         ({"expect": {"cdf": [[1, "upsert"]]}}, "'upsert' is no change type"),

@@ -75,9 +75,12 @@ def test_a_name_that_is_no_plain_word_is_refused(name: str) -> None:
         ({"dim": {"schema": "k INT"}}, "key 'rows' is missing"),
         (
             {"dim": {"schema": "k INT, c CHAR(3)", "rows": []}},
-            r"tables, dim, schema: 'c' is CHAR\(3\); only target columns may have a length. Write STRING",
+            r"tables, dim, schema: 'c' is CHAR\(3\); only target columns may be a CHAR. Write STRING",
         ),
-        ({"dim": {"schema": "k INT, c VARCHAR(9)", "rows": []}}, r"'c' is VARCHAR\(9\); only target columns may"),
+        (
+            {"dim": {"schema": "k INT, c VARCHAR(2)", "rows": [[1, "ab"], [2, "äöü"]]}},
+            r"rows: 'c' is VARCHAR\(2\), and a text has 3 characters; no table holds it",
+        ),
         (
             {"dim": {"schema": "k INT, c STRUCT<x: VARCHAR(3)>", "rows": []}},
             "VARCHAR inside of another type; only a column of the target may have a length. Write STRING",
@@ -121,6 +124,14 @@ def test_the_reference_reads_tables_in_queries(sql: str, rows: list[tuple[int, s
     """As source, in a source query, and in a subquery of a value."""
     assert predicted(case(sql=sql)) == rows
     require_harmless(case(sql=sql), "case")
+
+
+def test_a_varchar_of_a_source_is_read_as_string() -> None:
+    """As its readers see it: only a write looks at the length (R-822)."""
+    dim = {"schema": "k INT, name VARCHAR(6)", "rows": [[10, "ten"], [20, "twenty"], [30, None]]}
+    read = case(tables={"dim": dim})
+    assert read.tables["dim"].schema.columns[1] == case().tables["dim"].schema.columns[1]
+    assert predicted(read) == predicted(case())
 
 
 def test_an_unknown_table_is_none() -> None:
