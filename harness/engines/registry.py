@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 GROUP = "mergecheck.engines"
 DEFAULT_ENGINE = "pyspark"
+LONGEST_NAME = 200
 _MEMBERS = ("name", "version", "capabilities", "run", "close")
 
 
@@ -88,6 +89,10 @@ def load_engine(name: str) -> Engine:
         raise EngineDownError(f"engine {name!r} cannot be used: its name is empty")
     if not (engine.name + engine.version).isprintable():
         raise EngineDownError(f"engine {name!r} cannot be used: its name or version has control characters")
+    if len(engine.name + engine.version) > LONGEST_NAME:
+        raise EngineDownError(
+            f"engine {name!r} cannot be used: its name and version have more than {LONGEST_NAME} characters"
+        )
     if (wrong := wrong_capability(engine.capabilities)) is not None:
         raise EngineDownError(f"engine {name!r} cannot be used: capabilities.{wrong}")
     _keep_own_name(engine, name)

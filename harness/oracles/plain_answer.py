@@ -32,6 +32,8 @@ _NO_ROWS = (str, bytes, bytearray, Mapping)
 _MIDNIGHT = dt.time()
 _MOST_BITS = 4_096  # of a whole number; Python writes no number of more than 4,300 digits
 _MOST_DIGITS = 1_000  # of a decimal before or behind the point
+_LONGEST_WORD = 1_000  # characters of the class of an error, or of a reason; reports repeat them
+_LONGEST_MESSAGE = 100_000
 
 
 class BadAnswerError(EngineDownError):
@@ -54,13 +56,13 @@ def plain_answer(answer: object) -> EngineResult:
         if not isinstance(others, frozenset | set | tuple | list):
             raise _wrong("other_classes", others, "a frozenset of texts")
         return Rejection(
-            error_class=_text("error_class", answer.error_class),
-            message=_text("message", answer.message),
+            error_class=_cut(_text("error_class", answer.error_class), _LONGEST_WORD),
+            message=_cut(_text("message", answer.message), _LONGEST_MESSAGE),
             unchanged=_truth("unchanged", answer.unchanged),
             other_classes=frozenset(_text("other_classes", each) for each in others),
         )
     if isinstance(answer, Unsupported):
-        return Unsupported(_text("reason", answer.reason))
+        return Unsupported(_cut(_text("reason", answer.reason), _LONGEST_WORD))
     raise EngineDownError(
         f"the adapter returned {type(answer).__name__}; allowed are Outcome, Rejection and Unsupported"
     )
@@ -239,6 +241,10 @@ def _text(part: str, value: object) -> str:
     if not isinstance(value, str):
         raise _wrong(part, value, "a text")
     return str.__str__(value)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text):,} characters)"
 
 
 def _wrong(where: str, value: object, allowed: str) -> BadAnswerError:

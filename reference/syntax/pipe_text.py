@@ -153,10 +153,12 @@ def _replaced(left: _Left, step: Tree, write: Write) -> str | None:
 
 def _organized(left: _Left, organization: Tree, write: Write) -> _Left:
     """Write ORDER BY, LIMIT and OFFSET; those of the next step may stand behind the order of this one."""
+    if organization.trees("windows"):
+        raise RejectedError("UNSUPPORTED_FEATURE.CLAUSE_WITH_PIPE_OPERATORS", "WINDOW behind |>")
     text = write(organization)
     if not text:
         return left
-    is_cut = organization.has("LIMIT") or organization.has("OFFSET")
+    is_cut = (organization.has("LIMIT") and not organization.has("ALL")) or organization.has("OFFSET")
     if is_cut and organization.has("BY"):
         raise RejectedError("MULTIPLE_QUERY_RESULT_CLAUSES_WITH_PIPE_OPERATORS", "an order and LIMIT in one step")
     if left.ordered is not None and not organization.has("BY"):

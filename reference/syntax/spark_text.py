@@ -363,7 +363,13 @@ def _organization(tree: Tree) -> str:
     sorts = [key for key in ("ORDER", "CLUSTER", "DISTRIBUTE", "SORT") if tree.has(key)]
     if len(sorts) > 1 and sorts != ["DISTRIBUTE", "SORT"]:
         raise RejectedError("UNSUPPORTED_FEATURE.COMBINATION_QUERY_RESULT_CLAUSES", " and ".join(sorts))
+    if tree.has("ALL"):  # LIMIT ALL cuts nothing off
+        return " ".join(write(part) for part in tree.parts if not _is_one_of(part, "LIMIT", "ALL"))
     return _joined(tree)
+
+
+def _is_one_of(part: Part, *keys: str) -> bool:
+    return isinstance(part, Token) and part.key in keys
 
 
 def _lateral_view(tree: Tree) -> str:

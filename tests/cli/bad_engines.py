@@ -258,6 +258,12 @@ class BlankAsName(Echo):
     name = " "
 
 
+class LongName(Echo):
+    """Has a version that fills a screen."""
+
+    version = "1" * 200
+
+
 class OwnTextAsRelease(Echo):
     """Has the known deviations of every release."""
 

@@ -168,6 +168,7 @@ def test_an_engine_cannot_change_the_process(mergecheck: Mergecheck, folder: Pat
         ("NoCapabilities", "does not start: SilentError"),
         ("NumberAsName", "its name is of type int, and must be of str"),
         ("BlankAsName", "its name is empty"),
+        ("LongName", "its name and version have more than 200 characters"),
         ("OwnTextAsRelease", "capabilities.deviations_of must be a text"),
         ("WrongCapabilities", "capabilities.features_off must be a frozenset of texts"),
         ("HangsAtStart", "the engine did not start within 0.5 s"),

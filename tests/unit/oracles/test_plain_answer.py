@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.oracles.plain_answer import plain_answer
+from mergecheck.model.outcome import Rejection, Unsupported
 from tools.output_mutations.answers import load_answers
 
 
@@ -17,3 +18,13 @@ def test_the_log_and_the_files_of_a_table_stay() -> None:
         faulty = replace(answer, file_faults=("a fault",))
         assert plain_answer(faulty) == faulty
         assert type(plain_answer(faulty)) is TableOutcome
+
+
+def test_texts_of_any_length_are_cut() -> None:
+    """A report repeats them, and breaks them into lines."""
+    long = "x" * 20_000_000
+    refused = plain_answer(Rejection(error_class=long, message=long))
+    assert isinstance(refused, Rejection)
+    assert refused.error_class == f"{'x' * 1_000}... (20,000,000 characters)"
+    assert refused.message == f"{'x' * 100_000}... (20,000,000 characters)"
+    assert plain_answer(Unsupported(long)) == Unsupported(refused.error_class)

@@ -53,7 +53,7 @@ KNOWN: dict[str, tuple[DataType, Callable[..., Any]]] = {
     "soundex('d')": (STRING, lambda *_: "default"),
     "soundex(v)": (STRING, lambda _, v, *__: f"<{v}>"),
     "`g` <=> (soundex(v))": (BOOLEAN, lambda _, v, g: g == f"<{v}>"),
-    "string(DATE '2024-01-31' + INTERVAL '1 day 2 hours')": (STRING, lambda *_: "2024-02-01 02:00:00"),
+    "string(DATE '2024-01-31' + INTERVAL '1 day 2.5 seconds')": (STRING, lambda *_: "2024-02-01 00:00:02.5"),
     "string(DATE '2024-01-31' + INTERVAL 1 DAY 1.5 SECONDS)": (STRING, lambda *_: "2024-02-01 00:00:01.5"),
     "t.id = s.id": (BOOLEAN, lambda i, _, j, __: i == j),
     "s.v": (STRING, lambda *columns: columns[-1]),
