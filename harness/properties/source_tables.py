@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case, Source, Target
     from mergecheck.reference.syntax.statement import Statement
 
-_TARGET = "target"
+TARGET = "target"
 _BEHIND_USING = re.compile(r"\bUSING\b(.*?)\bON\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -25,12 +25,12 @@ def source_table(case: Case) -> Source | Target | None:
     if statement is None or statement.source_query is not None:
         return None
     name = statement.source.lower()
-    return case.target if name == _TARGET else case.read_tables.get(name)
+    return case.target if name == TARGET else case.read_tables.get(name)
 
 
 def reads_target(case: Case) -> bool:
     """Return whether the source is the target, or a query that reads it."""
-    return _TARGET in tables_of_source(case)
+    return TARGET in tables_of_source(case)
 
 
 def tables_of_source(case: Case) -> frozenset[str]:
@@ -43,6 +43,11 @@ def tables_of_source(case: Case) -> frozenset[str]:
     if statement is None:
         behind = _BEHIND_USING.search(case.sql)
         return frozenset() if behind is None else words_of(behind.group(1)) & case.relations.keys()
+    return tables_read_by_source(statement)
+
+
+def tables_read_by_source(statement: Statement) -> frozenset[str]:
+    """Name the tables that the source of a statement reads, in lower case."""
     if statement.source_query is None:
         return frozenset({statement.source.lower()})
     return _tables_in(statement.source_query)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -35,10 +35,10 @@ class Tree:
         while waiting:
             part = waiting.pop()
             if isinstance(part, tuple):
-                waiting += reversed(part)
+                waiting += part
             else:
                 parts.append(part)
-        return tuple(parts)
+        return tuple(reversed(parts))
 
     def trees(self, *rules: str) -> tuple[Tree, ...]:
         """Return the parts that some rules have read."""
@@ -51,25 +51,35 @@ class Tree:
     @property
     def tokens(self) -> tuple[Token, ...]:
         """The tokens that it has read, without the structure."""
-        return tuple(token for part in self.parts for token in ((part,) if isinstance(part, Token) else part.tokens))
+        return tuple(self._leaves())
 
     @property
     def start(self) -> int:
         """The offset of the first character that it has read."""
-        return self.tokens[0].start
+        return next(self._leaves()).start
 
     @property
     def end(self) -> int:
         """The offset behind the last character that it has read."""
-        last = self.tokens[-1]
+        last = next(self._leaves(backwards=True))
         return last.start + len(last.text)
 
     def walk(self) -> Iterator[Tree]:
         """Yield the tree and all trees in it, in the order of the text."""
-        yield self
-        for part in self.parts:
+        waiting = [self]
+        while waiting:  # a stack of its own: a generator for each level would hand every tree through all of them
+            tree = waiting.pop()
+            yield tree
+            waiting += [part for part in reversed(tree.parts) if isinstance(part, Tree)]
+
+    def _leaves(self, *, backwards: bool = False) -> Iterator[Token]:
+        waiting: list[Part] = [self]
+        while waiting:
+            part = waiting.pop()
             if isinstance(part, Tree):
-                yield from part.walk()
+                waiting += part.parts if backwards else reversed(part.parts)
+            else:
+                yield part
 
     def holds(self, rule: str) -> bool:
         """Return whether a rule has read a part of it, at any depth."""
@@ -85,11 +95,20 @@ _FirstWays: TypeAlias = dict[int, _Read]  # for each end the first way of readin
 _EMPTY = ""  # among the beginnings of what may read nothing
 
 
-@dataclass(slots=True)
 class _Run:
-    tokens: tuple[Token, ...]
-    furthest: int = 0
-    known: dict[tuple[str, int], _Ends] = field(default_factory=dict)
+    """One text that is read.
+
+    Attributes:
+        heads: for each token the names by which a rule may begin with it.
+        furthest: the place of the first token that nothing has read.
+        known: the ends of a rule from a place on.
+    """
+
+    def __init__(self, tokens: tuple[Token, ...]) -> None:
+        self.heads = [(token.key, token.kind.value, _EMPTY) for token in tokens]
+        self.tokens = tokens
+        self.furthest = 0
+        self.known: dict[tuple[str, int], _Ends] = {}
 
 
 class _Reader(ABC):
@@ -104,10 +123,9 @@ class _Reader(ABC):
     def beginnings(self) -> frozenset[str]:
         """The keys and kinds of tokens that it may read first."""
 
-    def may_begin(self, token: Token) -> bool:
+    def may_begin(self, head: tuple[str, ...]) -> bool:
         """Return whether it can read a text that begins with a token; it is True for what may read nothing."""
-        beginnings = self.beginnings
-        return token.key in beginnings or token.kind.value in beginnings or _EMPTY in beginnings
+        return not self.beginnings.isdisjoint(head)
 
 
 @dataclass(slots=True)
@@ -239,11 +257,10 @@ class _Token(_Reader):
         return frozenset([self._key_or_kind])
 
     def read(self, run: _Run, at: int) -> _Ends:
-        token = run.tokens[at]
-        if not self.may_begin(token):
+        if not self.may_begin(run.heads[at]):
             return []
         run.furthest = max(run.furthest, at + 1)
-        return [(at + 1, token)]
+        return [(at + 1, run.tokens[at])]
 
 
 class _AnyOf(_Reader):
@@ -251,12 +268,14 @@ class _AnyOf(_Reader):
         self._options = options
 
     def read(self, run: _Run, at: int) -> _Ends:
+        head = run.heads[at]
+        options = [option for option in self._options if option.may_begin(head)]
+        if len(options) == 1:
+            return options[0].read(run, at)
         ends: _FirstWays = {}
-        token = run.tokens[at]
-        for option in self._options:
-            if option.may_begin(token):
-                for end, parts in option.read(run, at):
-                    ends.setdefault(end, parts)
+        for option in options:
+            for end, parts in option.read(run, at):
+                ends.setdefault(end, parts)
         return list(ends.items())
 
     @cached_property
@@ -269,8 +288,14 @@ class _AllOf(_Reader):
         self._parts = parts
 
     def read(self, run: _Run, at: int) -> _Ends:
+        if not self.may_begin(run.heads[at]):
+            return []
         found: _Ends = [(at, ())]
         for part in self._parts:
+            if len(found) == 1:  # the ends of a part differ from each other
+                ((middle, before),) = found
+                found = [(end, (before, more)) for end, more in part.read(run, middle)]
+                continue
             ends: _FirstWays = {}
             for middle, before in found:
                 for end, more in part.read(run, middle):
@@ -297,7 +322,7 @@ class _Many(_Reader):
         self._part = part
 
     def read(self, run: _Run, at: int) -> _Ends:
-        if not self._part.may_begin(run.tokens[at]):
+        if not self._part.may_begin(run.heads[at]):
             return [(at, ())]
         ends: _FirstWays = {}
         seen = {at}

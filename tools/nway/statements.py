@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.harness.properties.source_tables import reads_target
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Action, Kind
 from tools.nway.columns import SOURCE, TARGET, named_columns
@@ -113,7 +112,7 @@ def sources(e: Evidence) -> Iterator[str]:
         return
     query = e.statement.source_query
     if query is None:
-        yield "target itself" if reads_target(e.case) else "table"
+        yield "target itself" if e.reads_target else "table"
         return
     tables = [table.name.lower() for table in query.find_all(exp.Table)]
     if SOURCE not in tables:

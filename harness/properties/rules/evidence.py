@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.harness.properties.source_tables import TARGET, tables_read_by_source
 from mergecheck.model.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.syntax.statement import Kind, name_parts
 
@@ -73,6 +74,11 @@ class Evidence:
     def statement(self) -> Statement | None:
         """The statement; None if its text was refused."""
         return self.reference.trace.statement
+
+    @property
+    def reads_target(self) -> bool:
+        """Whether the source is the target, or a query that reads it."""
+        return self.statement is not None and TARGET in tables_read_by_source(self.statement)
 
     @property
     def source_schema(self) -> Schema | None:

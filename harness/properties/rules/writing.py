@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.properties.rules.evidence import Evidence, Rule
-from mergecheck.harness.properties.source_tables import reads_target
 from mergecheck.model.outcome import MergePath
 from mergecheck.model.storage import Checkpoint
 from mergecheck.model.table_properties import FEATURE_PREFIX
@@ -199,8 +198,8 @@ RULES = (
         reached=lambda e: _succeeds(e) and any(set(name) - _PLAIN_NAME for name in e.case.target.schema.names),
     ),
     Rule(number="R-809", out_of_reach="Delta's helper columns; ours collide with no name"),
-    Rule(number="R-810", reached=lambda e: _succeeds(e) and reads_target(e.case)),
-    Rule(number="R-811", reached=lambda e: _succeeds(e) and not reads_target(e.case) and _has_empty_source(e)),
+    Rule(number="R-810", reached=lambda e: _succeeds(e) and e.reads_target),
+    Rule(number="R-811", reached=lambda e: _succeeds(e) and not e.reads_target and _has_empty_source(e)),
     Rule(number="R-812", reached=lambda e: _succeeds(e) and not e.case.target.rows),
     Rule(number="R-813", reached=_constant_on),
     Rule(number="R-814", reached=_one_sided_on),
