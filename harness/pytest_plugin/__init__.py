@@ -34,7 +34,7 @@ from mergecheck.harness.report.render import printable
 from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Engine
@@ -167,6 +167,19 @@ def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
     return check
 
 
+class _NoneJudgedError(BaseException):
+    """None of a test's first cases could be judged. Hypothesis, which would shrink an Exception, lets it pass."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    """Fail a test none of whose cases could be judged, without a traceback."""
+    try:
+        return (yield)
+    except _NoneJudgedError as reasons:
+        pytest.fail(str(reasons), pytrace=False)
+
+
 @pytest.fixture
 def mergecheck_check_case(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Give a function that checks a case that ``@given(cases(engine))`` drew: ``check(case, engine)``.
@@ -200,7 +213,7 @@ def mergecheck_check_case(request: pytest.FixtureRequest) -> Callable[..., None]
 
         nonlocal judged
         if not judged and left_out.total() >= MOST_REFUSED:
-            pytest.fail(_none_judged(left_out), pytrace=False)
+            raise _NoneJudgedError(_none_judged(left_out))
         folder = Path(option(request.config, "findings"))
         path = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', request.node.name)}.json"
         failure = ""
