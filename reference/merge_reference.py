@@ -164,12 +164,19 @@ def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REF
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedCase:
-    """A case whose statement is resolved, and the rows that its source gives."""
+    """A case whose statement is resolved, and the rows that its source gives.
+
+    Attributes:
+        names: translate a part of the statement by itself.
+        clock: the statement's one time (R-136).
+    """
 
     settings: Settings
     statement: Statement
     merge: Resolved
     source: SourceRelation
+    names: ClauseNames
+    clock: dt.datetime
 
 
 @dataclass(slots=True, kw_only=True)
@@ -237,7 +244,14 @@ class _Run:
         resolver = _resolver(case, statement, source, settings, self.connection, asker=self.asker, evolution=evolution)
         resolver = replace(resolver, doubts=self.doubts)
         merge = resolver.resolve(statement)
-        return ResolvedCase(settings=settings, statement=statement, merge=merge, source=source)
+        return ResolvedCase(
+            settings=settings,
+            statement=statement,
+            merge=merge,
+            source=source,
+            names=resolver.names,
+            clock=resolver.clock,
+        )
 
     def _other_classes(self, rejected: RejectedError) -> frozenset[str]:
         if self.settings is None or self.statement is None or self.source is None:

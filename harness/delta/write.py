@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
 from mergecheck.harness.delta.arrow_layout import schema_metadata
-from mergecheck.harness.delta.file_statistics import count_statistics, file_statistics
+from mergecheck.harness.delta.stored_files import StoredRows, statistics, stored_rows, with_deleted_copies
 from mergecheck.harness.delta.tables.checkpoints import write_checkpoint
 from mergecheck.harness.delta.tables.column_names import (
     MAX_COLUMN_ID,
@@ -36,19 +36,18 @@ from mergecheck.harness.delta.tables.vectors import write_vectors
 from mergecheck.harness.delta.tables.widened_columns import earlier_rows, with_type_changes
 from mergecheck.model.arrow import rows_to_table
 from mergecheck.model.case import Target
-from mergecheck.model.layout import counts_rows, has_vector, partition_indexes, physical_files
-from mergecheck.model.schema_json import as_nullable, schema_to_json
-from mergecheck.model.storage import ColumnNames, Statistics, StringType, TargetLayout
+from mergecheck.model.layout import has_vector, physical_files
+from mergecheck.model.schema_json import schema_to_json
+from mergecheck.model.storage import ColumnNames, StringType, TargetLayout
 from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS, is_of_protocol
 from mergecheck.model.types import data_types as types
-from mergecheck.model.types.data_types import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from mergecheck.harness.delta.tables.row_ids import FileNumbers
-    from mergecheck.model.case import Row, Source
+    from mergecheck.model.case import Source
     from mergecheck.model.layout import PhysicalFile
 
 _AHEAD_MS = 3_600_000
@@ -154,14 +153,6 @@ def _metadata(target: Target, schema_json: str, properties: Mapping[str, str]) -
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _StoredRows:
-    """The rows of one data file with the columns that the file stores."""
-
-    schema: Schema
-    rows: Sequence[Row]
-
-
 def _write_files(target: Target, path: Path, schema_json: str) -> Iterator[dict[str, Any]]:
     """Write the files and yield the actions about them."""
     files = physical_files(target)
@@ -175,11 +166,6 @@ def _write_files(target: Target, path: Path, schema_json: str) -> Iterator[dict[
         add = _write_file(target, path, schema_json, file=file, number=number, ids=ids)
         yield {"add": {**add, "deletionVector": said[number]} if number in said else add}
     yield from domain_of(numbers, counts, target.layout.row_ids)
-
-
-def _with_deleted_copies(rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Put a copy of the last row before the first one, and a copy of each row after it."""
-    return (rows[-1], *(copy for row in rows for copy in (row, row)))
 
 
 def _with_stored_names(target: Target, schema_json: str) -> Target:
@@ -201,7 +187,7 @@ def _write_file(
 ) -> dict[str, Any]:
     values, rows = file
     if has_vector(target.layout, number):
-        rows = _with_deleted_copies(rows)
+        rows = with_deleted_copies(rows)
     types_of = {column.name: column.type for column in target.schema.columns}
     texts = [serialize(v, types_of[name]) for name, v in zip(target.partition_by, values, strict=True)]
     relative = directory(target.partition_by, texts) + f"part-{number:05}-{uuid.uuid4()}.parquet"
@@ -209,10 +195,10 @@ def _write_file(
     if texts:
         full.parent.mkdir(parents=True, exist_ok=True)
     layout = target.layout
-    stored = _stored_rows(target, rows)
+    stored = stored_rows(target, rows)
     if layout.widened_columns and number % 2 == 0:
         earlier = earlier_rows(stored.schema, stored.rows, layout.widened_columns)
-        stored = stored if earlier is None else _StoredRows(*earlier)
+        stored = stored if earlier is None else StoredRows(*earlier)
     table = rows_to_table(stored.rows, stored.schema)
     if maps_columns(target.properties):
         table = with_ids(table, schema_json, dropped=layout.dropped_columns)
@@ -230,32 +216,8 @@ def _write_file(
         "dataChange": True,
         **({} if ids is None else ids.entries),
     }
-    statistics = _statistics(layout, stored, number)
-    return add if statistics is None else {**add, "stats": statistics}
-
-
-def _stored_rows(target: Target, rows: tuple[Row, ...]) -> _StoredRows:
-    """Leave out the partition columns, and the added columns that this file is too old to have."""
-    partitions = partition_indexes(target)
-    kept = [i for i in range(len(target.schema.columns)) if i not in partitions]
-    added = [target.schema.names.index(name) for name in target.layout.added_columns]
-    lacking = {i for i in added if all(row[i] is None for row in rows)}
-    kept = [i for i in kept if i not in lacking] or kept
-    schema = as_nullable(Schema(tuple(target.schema.columns[i] for i in kept)))
-    whole = len(kept) == len(target.schema.columns)
-    return _StoredRows(schema, rows if whole else [tuple(row[i] for i in kept) for row in rows])
-
-
-def _statistics(layout: TargetLayout, stored: _StoredRows, number: int) -> str | None:
-    """Give the ``stats`` of file ``number``; None for a file without."""
-    wanted, marked = layout.statistics, has_vector(layout, number)
-    if not counts_rows(layout, number):
-        return None
-    if wanted is Statistics.ALL or (wanted is Statistics.ALTERNATE and not marked):
-        text = file_statistics(stored.rows, stored.schema.columns)
-    else:
-        text = count_statistics(len(stored.rows))
-    return f'{text[:-1]},"tightBounds":false}}' if marked else text
+    said = statistics(layout, stored, number)
+    return add if said is None else {**add, "stats": said}
 
 
 def _now_ms() -> int:
