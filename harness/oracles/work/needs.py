@@ -8,9 +8,10 @@ there can match it, and no BY SOURCE clause can apply to it. Every other file ha
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -21,7 +22,7 @@ from mergecheck.model.duckdb_rows import create_table, read_rows
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.layout import physical_files
 from mergecheck.model.outcome import Prediction
-from mergecheck.model.types.data_types import VOID, Field, Schema
+from mergecheck.model.types.data_types import BIGINT, VOID, Field, Schema
 from mergecheck.model.types.typed import TableSide
 from mergecheck.reference.syntax.statement import Kind
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case, Row, Value
     from mergecheck.reference.answer import Reference
     from mergecheck.reference.merge_reference import MergeReference, ResolvedCase
+
+_FILE = "file"
 
 
 class Need(Enum):
@@ -103,38 +106,34 @@ def file_needs(case: Case, reference: Reference, merges: MergeReference) -> tupl
     changed = Counter(trace.files[rid] for rid in (*trace.effects.updated, *trace.effects.deleted))
     statement = _Statement(resolved)
     matched = {trace.files[rid] for _, rid in trace.matches.pairs} if statement.inserts else set()
+    bounds = bounds_of_files(case.target)
     with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
         connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
         rows = _Rows(connection=connection, case=case, statement=statement, resolved=resolved)
         rows.load_source()
-        return tuple(
-            _need(number, len(live), changed[number], rows, bounds, has_part=bool(changed[number]) or number in matched)
-            for number, ((_, live), bounds) in enumerate(
-                zip(physical_files(case.target), bounds_of_files(case.target), strict=True)
-            )
+        verdicts = {by: rows.judge(bounds, knows_source=by is ExcludedBy.SOURCE) for by in ExcludedBy}
+    return tuple(
+        _need(
+            FileNeed(
+                number=number,
+                num_rows=len(live),
+                num_changed=changed[number],
+                has_part=bool(changed[number]) or number in matched,
+                need=Need.REWRITE,
+            ),
+            {by: found[number] for by, found in verdicts.items()},
         )
+        for number, (_, live) in enumerate(physical_files(case.target))
+    )
 
 
-def _need(number: int, num_rows: int, num_changed: int, rows: _Rows, bounds: FileBounds, *, has_part: bool) -> FileNeed:
-    def need(kind: Need, *, decided: bool = True, by: ExcludedBy | None = None, reason: str = "") -> FileNeed:
-        return FileNeed(
-            number=number,
-            num_rows=num_rows,
-            num_changed=num_changed,
-            has_part=has_part,
-            need=kind,
-            is_decided=decided,
-            excluded_by=by,
-            reason=reason,
-        )
-
-    if num_changed:
-        return need(Need.REWRITE)
-    for by in ExcludedBy:
-        verdict = rows.judge(bounds, knows_source=by is ExcludedBy.SOURCE)
+def _need(file: FileNeed, verdicts: Mapping[ExcludedBy, _Verdict]) -> FileNeed:
+    if file.num_changed:
+        return file
+    for by, verdict in verdicts.items():
         if not verdict.may_have_part:
-            return need(Need.SKIP, by=by, reason=verdict.reason)
-    return need(Need.READ, decided=verdict.is_decided)
+            return replace(file, need=Need.SKIP, excluded_by=by, reason=verdict.reason)
+    return replace(file, need=Need.READ, is_decided=verdicts[ExcludedBy.SOURCE].is_decided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +166,59 @@ class _Statement:
         return [*self.on, *(part for kind in kinds for clause in self.of(kind) for part in clause.parts)]
 
 
+class _Asked:
+    """The queries about the possible rows of files of which the same parts of conditions are known.
+
+    A part that is not known is taken to be TRUE, which only adds matches; so it never excludes a file.
+
+    Args:
+        statement: the conditions.
+        known: for each of its ``target_parts`` whether it is known.
+        knows_source: whether the rows of the source may be looked at.
+    """
+
+    def __init__(self, statement: _Statement, known: Sequence[bool], *, knows_source: bool) -> None:
+        pairs = zip(statement.target_parts, known, strict=True)
+        self._kept = {id(part) for part, is_known in pairs if is_known and (knows_source or not part.uses_source)}
+        self._statement = statement
+        self._knows_source = knows_source
+        self.is_decided = all(known)
+        self.on = self._known(statement.on)
+
+    def _known(self, parts: Iterable[Part]) -> list[Part]:
+        return [part for part in parts if id(part) in self._kept]
+
+    @property
+    def parts(self) -> list[Part]:
+        return self._known(self._statement.target_parts)
+
+    @property
+    def matching(self) -> str:
+        """Rows that may match a row of the source with an effect: a MATCHED clause applies, or no insert follows."""
+        updated = [_all(self._known(clause.parts)) for clause in self._statement.of(Kind.MATCHED)]
+        inserted = [
+            _all([part for part in clause.parts if self._knows_source])
+            for clause in self._statement.of(Kind.NOT_MATCHED)
+        ]
+        return f"FROM {self._tables} WHERE {_all(self.on)} AND {_either([*updated, *inserted])}"
+
+    @property
+    def staying(self) -> str:
+        """Rows to which a BY SOURCE clause may apply."""
+        applied = [_all(self._known(clause.parts)) for clause in self._statement.of(Kind.NOT_MATCHED_BY_SOURCE)]
+        unmatched = "TRUE"
+        if self._knows_source and len(self.on) == len(self._statement.on):
+            unmatched = f"NOT EXISTS (SELECT 1 FROM source WHERE {_all(self.on)})"
+        return f"FROM target WHERE {_either(applied)} AND {unmatched}"
+
+    def satisfying(self, part: Part) -> str:
+        return f"FROM {self._tables} WHERE {_all([part])}"
+
+    @property
+    def _tables(self) -> str:
+        return "source, target" if self._knows_source else "target"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
     """The rows of the source, and possible rows of one file, in DuckDB."""
@@ -192,45 +244,50 @@ class _Rows:
                 else:
                     self.values[value.sql] = [] if value.type == VOID else [each for (each,) in found]
 
-    def judge(self, bounds: FileBounds, *, knows_source: bool) -> _Verdict:
-        """Decide whether a row that the log allows in a file may have a part in the merge.
+    def judge(self, files: Sequence[FileBounds], *, knows_source: bool) -> list[_Verdict]:
+        """Decide for each file whether a row that the log allows in it may have a part in the merge.
 
         Args:
-            bounds: what the log knows of the file.
+            files: what the log knows of each.
             knows_source: whether the rows of the source may be looked at; if not, it is taken to have all rows.
         """
+        verdicts = [_Verdict(may_have_part=True, is_decided=False) for _ in files]
+        groups: dict[tuple[bool, ...], list[int]] = {}
+        for number, bounds in enumerate(files):
+            of_file = tuple(self._is_known(part, bounds) for part in self.statement.target_parts)
+            groups.setdefault(of_file, []).append(number)
+        for known, numbers in groups.items():
+            asked = _Asked(self.statement, known, knows_source=knows_source)
+            allowed: dict[int, list[Row]] = {}
+            for number in numbers:
+                with suppress(TooManyRowsError, InexactError):
+                    compared = self._compared(asked.parts)
+                    allowed[number] = possible_rows(files[number], self.case.target.schema, compared)
+            with suppress(duckdb.Error):
+                for number, verdict in self._verdicts(asked, allowed).items():
+                    verdicts[number] = verdict
+        return verdicts
 
-        def is_known(part: Part) -> bool:
-            return self._is_known(part, bounds) and (knows_source or not part.uses_source)
+    def _verdicts(self, asked: _Asked, allowed: Mapping[int, list[Row]]) -> dict[int, _Verdict]:
+        """Decide for files of which the same parts of conditions are known."""
+        schema = self.case.target.schema
+        rows = [(*row, number) for number, of_file in allowed.items() for row in of_file]
+        self._create("target", rows, Schema((*schema.columns, Field(_FILE, BIGINT))), TableSide.TARGET)
+        file = f"{TableSide.TARGET.value}{len(schema.columns)}"
+        parts = self._files(file, asked.matching) | self._files(file, asked.staying)
+        excluded = {part.text: self._files(file, asked.satisfying(part)) for part in asked.on}
+        return {
+            number: _Verdict(
+                may_have_part=number in parts,
+                is_decided=asked.is_decided,
+                reason=next((text for text, satisfied in excluded.items() if number not in satisfied), ""),
+            )
+            for number in allowed
+        }
 
-        on = [part for part in self.statement.on if is_known(part)]
-        matched, by_source = (
-            [[part for part in clause.parts if is_known(part)] for clause in self.statement.of(kind)]
-            for kind in (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
-        )
-        is_decided = all(self._is_known(part, bounds) for part in self.statement.target_parts)
-        used = [*on, *(part for parts in (*matched, *by_source) for part in parts)]
-        try:
-            rows = possible_rows(bounds, self.case.target.schema, self._compared(used))
-        except (TooManyRowsError, InexactError):
-            return _Verdict(may_have_part=True, is_decided=False)
-        self._create("target", rows, self.case.target.schema, TableSide.TARGET)
-        tables = "source, target" if knows_source else "target"
-        effects = [_all(parts) for parts in matched] + self._inserts(knows_source=knows_source)
-        unmatched = "TRUE"
-        if knows_source and len(on) == len(self.statement.on):
-            unmatched = f"NOT EXISTS (SELECT 1 FROM source WHERE {_all(on)})"
-        try:
-            may_match = self._any(tables, f"{_all(on)} AND {_either(effects)}")
-            may_stay = self._any("target", f"{_either([_all(parts) for parts in by_source])} AND {unmatched}")
-            reason = "" if may_match or may_stay else self._reason(on, tables)
-        except duckdb.Error:
-            return _Verdict(may_have_part=True, is_decided=False)
-        return _Verdict(may_have_part=may_match or may_stay, is_decided=is_decided, reason=reason)
-
-    def _reason(self, on: Iterable[Part], tables: str) -> str:
-        """Give a part of ON that alone excludes the file."""
-        return next((part.text for part in on if not self._any(tables, _all([part]))), "")
+    def _files(self, file: str, query: str) -> set[int]:
+        found: list[tuple[int]] = self.connection.execute(f"SELECT DISTINCT {file} {query}").fetchall()
+        return {number for (number,) in found}
 
     def _is_known(self, part: Part, bounds: FileBounds) -> bool:
         """Return whether the possible rows of a file show all values that a part can have."""
@@ -249,20 +306,9 @@ class _Rows:
                     values += self.values[value.sql] or []
         return found
 
-    def _inserts(self, *, knows_source: bool) -> list[str]:
-        """Write the conditions on which a row of the source is inserted unless it matches."""
-        return [
-            _all([part for part in clause.parts if part.typed is not None and knows_source])
-            for clause in self.statement.of(Kind.NOT_MATCHED)
-        ]
-
     def _create(self, name: str, rows: Sequence[Row], schema: Schema, side: TableSide) -> None:
         columns = (Field(f"{side.value}{place}", column.type) for place, column in enumerate(schema.columns))
         create_table(self.connection, name, rows, Schema(tuple(columns)))
-
-    def _any(self, tables: str, condition: str) -> bool:
-        found: list[Any] = self.connection.execute(f"SELECT 1 FROM {tables} WHERE {condition} LIMIT 1").fetchall()
-        return bool(found)
 
 
 def _all(parts: Iterable[Part]) -> str:
