@@ -130,6 +130,7 @@ class MergeReference:
                 settings=None,
                 statement=None,
                 source=None,
+                resolver=None,
                 evaluation=None,
                 doubts=doubts,
             )
@@ -164,19 +165,12 @@ def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REF
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedCase:
-    """A case whose statement is resolved, and the rows that its source gives.
-
-    Attributes:
-        names: translate a part of the statement by itself.
-        clock: the statement's one time (R-136).
-    """
+    """A case whose statement is resolved, and the rows that its source gives."""
 
     settings: Settings
     statement: Statement
     merge: Resolved
     source: SourceRelation
-    names: ClauseNames
-    clock: dt.datetime
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,6 +189,7 @@ class _Run:
     settings: Settings | None = None
     statement: Statement | None = None
     source: SourceRelation | None = None
+    resolver: Resolver | None = None
     evaluation: Evaluation | None = None
 
     def reference(self) -> Reference:
@@ -242,16 +237,9 @@ class _Run:
         if not case.target.schema.columns and not evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
         resolver = _resolver(case, statement, source, settings, self.connection, asker=self.asker, evolution=evolution)
-        resolver = replace(resolver, doubts=self.doubts)
+        resolver = self.resolver = replace(resolver, doubts=self.doubts)
         merge = resolver.resolve(statement)
-        return ResolvedCase(
-            settings=settings,
-            statement=statement,
-            merge=merge,
-            source=source,
-            names=resolver.names,
-            clock=resolver.clock,
-        )
+        return ResolvedCase(settings=settings, statement=statement, merge=merge, source=source)
 
     def _other_classes(self, rejected: RejectedError) -> frozenset[str]:
         if self.settings is None or self.statement is None or self.source is None:
@@ -268,7 +256,13 @@ class _Run:
 
     def _trace(self) -> Trace:
         evaluation = self.evaluation
-        trace = Trace(settings=self.settings, statement=self.statement, source=self.source)
+        trace = Trace(
+            settings=self.settings,
+            statement=self.statement,
+            source=self.source,
+            names=None if self.resolver is None else self.resolver.names,
+            clock=None if self.resolver is None else self.resolver.clock,
+        )
         if evaluation is None:
             return trace
         return replace(

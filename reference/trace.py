@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Mapping
 
     from mergecheck.model.case import Row
+    from mergecheck.reference.analysis.clause_names import ClauseNames
     from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.queries.source_query import SourceRelation
@@ -99,6 +101,7 @@ class Trace:
     Attributes:
         statement: None if its text is refused.
         source: the rows that the source gives; None if there is no such source.
+        names, clock: what translates a part of the statement by itself: its names, and its one time (R-136).
         merge: the resolved statement; None if analysis refuses it.
         files: the number of the file that holds a row of the target, by rid.
         touched: the files that a merge that rewrites files must rewrite (R-410).
@@ -107,6 +110,8 @@ class Trace:
     settings: Settings | None = None
     statement: Statement | None = None
     source: SourceRelation | None = None
+    names: ClauseNames | None = None
+    clock: dt.datetime | None = None
     merge: Resolved | None = None
     files: tuple[int, ...] = ()
     matches: Matches | None = None

@@ -38,11 +38,13 @@ from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind, is_name, name_parts
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Iterator
 
     from mergecheck.harness.oracles.work.file_bounds import ColumnPath
     from mergecheck.model.types.data_types import DataType
-    from mergecheck.reference.merge_reference import ResolvedCase
+    from mergecheck.reference.analysis.clause_names import ClauseNames
+    from mergecheck.reference.syntax.statement import Statement
 
 _EXACT_DIGITS = 15  # of a DECIMAL that is compared as a DOUBLE
 
@@ -86,25 +88,42 @@ class Condition:
     parts: tuple[Part, ...]
 
 
-def search_parts(case: ResolvedCase) -> tuple[Part, ...]:
-    """Give the parts of ON."""
-    return _parts(case.statement.on, case, Kind.MATCHED)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """All conditions of a statement.
+
+    Attributes:
+        on: the parts of ON.
+        clauses: the condition of each clause.
+    """
+
+    on: tuple[Part, ...]
+    clauses: tuple[Condition, ...]
+
+    def of(self, kind: Kind) -> list[Condition]:
+        """Give the conditions of the clauses of one kind."""
+        return [clause for clause in self.clauses if clause.kind is kind]
+
+    @property
+    def target_parts(self) -> list[Part]:
+        """All parts that are asked about rows of the target."""
+        kinds = (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
+        return [*self.on, *(part for kind in kinds for clause in self.of(kind) for part in clause.parts)]
 
 
-def clause_conditions(case: ResolvedCase) -> tuple[Condition, ...]:
-    """Give the conditions of all clauses."""
-    return tuple(
-        Condition(
-            kind=clause.kind,
-            parts=() if clause.condition is None else _parts(clause.condition, case, clause.kind),
-        )
-        for clause in case.statement.clauses
+def read_conditions(statement: Statement, names: ClauseNames, clock: dt.datetime | None) -> Conditions:
+    """Cut the conditions of a statement into their parts."""
+
+    def parts(condition: exp.Expr | None, kind: Kind) -> tuple[Part, ...]:
+        translator = Translator(names.scope(kind, "condition"), clock=clock, is_search_condition=True)
+        return () if condition is None else tuple(_part(node, translator) for node in conjuncts(condition))
+
+    return Conditions(
+        on=parts(statement.on, Kind.MATCHED),
+        clauses=tuple(
+            Condition(kind=clause.kind, parts=parts(clause.condition, clause.kind)) for clause in statement.clauses
+        ),
     )
-
-
-def _parts(condition: exp.Expr, case: ResolvedCase, kind: Kind) -> tuple[Part, ...]:
-    translator = Translator(case.names.scope(kind, "condition"), clock=case.clock, is_search_condition=True)
-    return tuple(_part(node, translator) for node in conjuncts(condition))
 
 
 def _part(node: exp.Expr, translator: Translator) -> Part:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from mergecheck.harness.oracles.work.condition_parts import clause_conditions, search_parts
+from mergecheck.harness.oracles.work.condition_parts import read_conditions
 from mergecheck.harness.oracles.work.file_bounds import bounds_of_files
 from mergecheck.harness.oracles.work.possible_rows import InexactError, TooManyRowsError, possible_rows
 from mergecheck.model.duckdb_rows import create_table, read_rows
-from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.layout import physical_files
 from mergecheck.model.outcome import Prediction
 from mergecheck.model.types.data_types import BIGINT, VOID, Field, Schema
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from mergecheck.harness.oracles.work.condition_parts import Condition, Part
+    from mergecheck.harness.oracles.work.condition_parts import Conditions, Part
     from mergecheck.harness.oracles.work.file_bounds import ColumnPath, FileBounds
     from mergecheck.model.case import Case, Row, Value
     from mergecheck.reference.answer import Reference
-    from mergecheck.reference.merge_reference import MergeReference, ResolvedCase
+    from mergecheck.reference.queries.source_query import SourceRelation
 
 _FILE = "file"
 
@@ -86,30 +85,26 @@ class UnknownNeeds:
     reason: str
 
 
-def file_needs(case: Case, reference: Reference, merges: MergeReference) -> tuple[FileNeed, ...] | UnknownNeeds:
+def file_needs(case: Case, reference: Reference) -> tuple[FileNeed, ...] | UnknownNeeds:
     """Judge every file of a case's target, in the order of ``model.layout.physical_files``.
 
     Args:
         case: the merge.
         reference: its evaluation.
-        merges: resolves the statement.
     """
     trace = reference.trace
     if not isinstance(reference.answer, Prediction) or trace.effects is None or trace.matches is None:
         return UnknownNeeds("a merge that is refused or not predicted")
-    try:
-        resolved = merges.resolve(case)
-    except UnsupportedByReferenceError as unsupported:
-        return UnknownNeeds(unsupported.reason)
-    except RejectedError as rejected:  # for the reference that predicted it, another evaluator has resolved it
-        return UnknownNeeds(rejected.message)
+    if trace.statement is None or trace.source is None or trace.names is None:
+        return UnknownNeeds("a merge without a trace")
     changed = Counter(trace.files[rid] for rid in (*trace.effects.updated, *trace.effects.deleted))
-    statement = _Statement(resolved)
-    matched = {trace.files[rid] for _, rid in trace.matches.pairs} if statement.inserts else set()
+    statement = read_conditions(trace.statement, trace.names, trace.clock)
+    inserts = bool(statement.of(Kind.NOT_MATCHED))
+    matched = {trace.files[rid] for _, rid in trace.matches.pairs} if inserts else set()
     bounds = bounds_of_files(case.target)
     with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
         connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
-        rows = _Rows(connection=connection, case=case, statement=statement, resolved=resolved)
+        rows = _Rows(connection=connection, case=case, source=trace.source, statement=statement)
         rows.load_source()
         verdicts = {by: rows.judge(bounds, knows_source=by is ExcludedBy.SOURCE) for by in ExcludedBy}
     return tuple(
@@ -145,27 +140,6 @@ class _Verdict:
     reason: str = ""
 
 
-class _Statement:
-    """The conditions of a statement, in parts."""
-
-    def __init__(self, resolved: ResolvedCase) -> None:
-        self.on: tuple[Part, ...] = search_parts(resolved)
-        self.clauses: tuple[Condition, ...] = clause_conditions(resolved)
-
-    def of(self, kind: Kind) -> list[Condition]:
-        return [clause for clause in self.clauses if clause.kind is kind]
-
-    @property
-    def inserts(self) -> bool:
-        return bool(self.of(Kind.NOT_MATCHED))
-
-    @property
-    def target_parts(self) -> list[Part]:
-        """All parts that are asked about rows of the target."""
-        kinds = (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
-        return [*self.on, *(part for kind in kinds for clause in self.of(kind) for part in clause.parts)]
-
-
 class _Asked:
     """The queries about the possible rows of files of which the same parts of conditions are known.
 
@@ -177,7 +151,7 @@ class _Asked:
         knows_source: whether the rows of the source may be looked at.
     """
 
-    def __init__(self, statement: _Statement, known: Sequence[bool], *, knows_source: bool) -> None:
+    def __init__(self, statement: Conditions, known: Sequence[bool], *, knows_source: bool) -> None:
         pairs = zip(statement.target_parts, known, strict=True)
         self._kept = {id(part) for part, is_known in pairs if is_known and (knows_source or not part.uses_source)}
         self._statement = statement
@@ -225,14 +199,13 @@ class _Rows:
 
     connection: DuckDBPyConnection
     case: Case
-    statement: _Statement
-    resolved: ResolvedCase
+    source: SourceRelation
+    statement: Conditions
     values: dict[str, list[Value] | None] = field(default_factory=dict)
     """By its SQL, all values of an expression; None if one of them cannot be computed."""
 
     def load_source(self) -> None:
-        source = self.resolved.source
-        self._create("source", source.rows, source.schema, TableSide.SOURCE)
+        self._create("source", self.source.rows, self.source.schema, TableSide.SOURCE)
         for part in self.statement.target_parts:
             for value in (value for comparison in part.comparisons for value in comparison.values):
                 rows = "source" if TableSide.SOURCE in value.sides else "(SELECT 1)"

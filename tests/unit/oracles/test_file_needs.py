@@ -161,7 +161,7 @@ def merges() -> MergeReference:
 
 
 def needs_of(case: Case, merges: MergeReference) -> tuple[FileNeed, ...]:
-    found = file_needs(case, merges.evaluate(case), merges)
+    found = file_needs(case, merges.evaluate(case))
     assert not isinstance(found, UnknownNeeds), found
     return found
 
@@ -353,4 +353,4 @@ def test_partitions_exclude_by_any_condition_and_the_source_by_its_keys(merges: 
 def test_a_refused_merge_has_no_needs(merges: MergeReference) -> None:
     sql = "MERGE INTO target t USING source s ON t.a = s.k WHEN MATCHED THEN UPDATE SET b = s.missing"
     case = Case(id="refused", target=TARGET, source=SOURCE, sql=sql)
-    assert file_needs(case, merges.evaluate(case), merges) == UnknownNeeds("a merge that is refused or not predicted")
+    assert file_needs(case, merges.evaluate(case)) == UnknownNeeds("a merge that is refused or not predicted")
