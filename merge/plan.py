@@ -59,6 +59,7 @@ def execute(run: MergeRun) -> PathResult:
     done = merge_in_single_scan(run) if run.conf.single_scan and not run.marks_rows else None
     if done is not None:
         run.ways["single_scan"] += 1
+        run.ways["files_scanned"] += len(run.candidates)
         return done
     touched = _first_scan(run)
     if not touched.files:
@@ -76,6 +77,7 @@ def execute(run: MergeRun) -> PathResult:
 def _insert_without_first_scan(run: MergeRun) -> PathResult:
     with run.stopwatch.part(TimedPart.REWRITE):
         files = files_with_source_keys(run) if run.conf.prune_by_source_keys else run.candidates
+    run.ways["files_scanned"] += len(files)
     return write_only_inserts(run, filter_matched_rows=True, files=files)
 
 

@@ -57,6 +57,21 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileWork:
+    """What a merge did to the data files that the target had before it.
+
+    Attributes:
+        rewritten: the numbers (``model.layout.physical_files``) of the files that it removed.
+        marked: the numbers of the files that it gave another deletion vector.
+        num_scanned: of how many files it read rows, each counted once; None if the engine does not report it.
+    """
+
+    rewritten: frozenset[int] = frozenset()
+    marked: frozenset[int] = frozenset()
+    num_scanned: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """A merge that succeeded, as an engine observed it.
 
@@ -72,6 +87,7 @@ class Outcome:
         feed: the form of ``cdf``.
         paths: the ways inside the engine that the merge has taken, by names of the engine's own, with a number each,
             such as ``{"low_shuffle": 1, "files_pruned": 3}``. They are counted, and never compared.
+        work: what it did to the files of the target; None if that is not known. It is graded, and never compared.
     """
 
     schema: Schema
@@ -83,6 +99,7 @@ class Outcome:
     result_row: Mapping[str, int] | None = None
     feed: Feed = Feed.IMAGES
     paths: Mapping[str, int] = field(default_factory=dict)
+    work: FileWork | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

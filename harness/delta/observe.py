@@ -17,6 +17,7 @@ from mergecheck.harness.delta.check_commit import commit_faults
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.commit_record import commit_record, size_faults
+from mergecheck.harness.delta.file_work import file_work
 from mergecheck.harness.delta.read import (
     merge_version,
     newest_version,
@@ -111,6 +112,7 @@ def _read_outcome(
         ),
         file_faults=faults_of_files(path, state, written) if committed else (),
         record=commit_record(path, since=since),
+        work=file_work(path, since=since, version=state.version),
     )
 
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from mergecheck.harness.oracles.transformations.delta import FILES_WRITTEN, OTHER_TASKS
 from mergecheck.merge import conf
 from mergecheck.model.axis import Axis
+from mergecheck.model.outcome import Outcome
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.model.outcome import EngineResult
+
+_FILES_SCANNED = "files_scanned"
 # Random cases count as large in part, but leave no optimisation out: those that they need run in them.
 _LARGE = {"large-tables": "all"}
 MERGE_AXES: tuple[Axis, ...] = (
@@ -71,3 +81,12 @@ MERGE_AXES: tuple[Axis, ...] = (
         needs=_LARGE,
     ),
 )
+
+
+def with_ways(seen: EngineResult, ways: Mapping[str, int]) -> EngineResult:
+    """Add to an outcome the ways that the merge took, and how many files it read."""
+    if not isinstance(seen, Outcome):
+        return seen
+    paths = {name: number for name, number in ways.items() if name != _FILES_SCANNED}
+    work = None if seen.work is None else replace(seen.work, num_scanned=ways.get(_FILES_SCANNED))
+    return replace(seen, paths=paths, work=work)

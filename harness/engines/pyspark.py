@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError, Written
 from mergecheck.harness.engines.executed_plans import recording
-from mergecheck.harness.engines.merge_axes import MERGE_AXES
+from mergecheck.harness.engines.merge_axes import MERGE_AXES, with_ways
 from mergecheck.harness.engines.read_rows import rows_in
 from mergecheck.harness.engines.scheduled_logs import ScheduledLogs
 from mergecheck.harness.engines.spark.connect import make_active
@@ -34,7 +34,7 @@ from mergecheck.merge.errors import (
     UnsupportedTableError,
 )
 from mergecheck.merge.table.commit.table_logs import DELTA_LOGS
-from mergecheck.model.outcome import MergePath, Outcome, Rejection, Unsupported
+from mergecheck.model.outcome import MergePath, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,7 +173,7 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
         result_row=_result_row(result),
         before=staged.before,
     )
-    return replace(seen, paths=result.ways) if isinstance(seen, Outcome) else seen
+    return with_ways(seen, result.ways)
 
 
 def _failed(error: Exception) -> Rejection | Unsupported:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.compare.rows import CHANGE_TYPE
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.verdict import EngineDownError
-from mergecheck.model.outcome import Feed, MergePath, Outcome, Rejection, Unsupported
+from mergecheck.model.outcome import Feed, FileWork, MergePath, Outcome, Rejection, Unsupported
 from mergecheck.model.types.data_types import ArrayType, AtomicName, AtomicType, MapType, Schema, StructType
 
 if TYPE_CHECKING:
@@ -87,11 +87,25 @@ def _plain_outcome(answer: Outcome) -> Outcome:
         result_row=None if answer.result_row is None else _counts("result_row", answer.result_row),
         feed=answer.feed,
         paths=_counts("paths", answer.paths),
+        work=None if answer.work is None else _work(answer.work),
     )
     if not isinstance(answer, TableOutcome):
         return plain
     # the log and files of a Delta table are the harness's own observation
     return replace(answer, **{field.name: getattr(plain, field.name) for field in fields(Outcome)})
+
+
+def _work(work: object) -> FileWork:
+    if not isinstance(work, FileWork):
+        raise _wrong("work", work, "a FileWork or None")
+    numbers = {}
+    for part in ("rewritten", "marked"):
+        given = getattr(work, part)
+        if not isinstance(given, frozenset | set | tuple | list):
+            raise _wrong(f"work.{part}", given, "a frozenset of numbers")
+        numbers[part] = frozenset(_count(f"work.{part}", number) for number in given)
+    scanned = work.num_scanned
+    return FileWork(**numbers, num_scanned=None if scanned is None else _count("work.num_scanned", scanned))
 
 
 def _rows(part: str, rows: object, schema: Schema) -> tuple[Row, ...]:

@@ -15,6 +15,7 @@ from mergecheck.harness.delta.change_feed import change_rows, has_change_files
 from mergecheck.harness.delta.check_actions import require_types
 from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.commit_record import commit_record
+from mergecheck.harness.delta.file_work import file_work
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files
 from mergecheck.harness.delta.read import num_removed_records, read_actions, read_table
 from mergecheck.model.arrow import arrow_schema, table_to_rows
@@ -57,6 +58,8 @@ COMMIT_INFO = frozenset(
 )
 """Entries of a commit that match Delta's. ON is an entry ``mergePredicate``; flags and a transaction id are absent."""
 
+_FILES_SCANNED = "num_target_files_scanned"
+
 
 def observed(path: Path, metrics: Mapping[str, int], *, before: TableFiles) -> TableOutcome | Rejection:
     """Read the table after a merge that claims success, or report that it cannot be read.
@@ -70,7 +73,7 @@ def observed(path: Path, metrics: Mapping[str, int], *, before: TableFiles) -> T
         before: the table's files before the merge.
     """
     try:
-        return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS}, before)
+        return _read(path, metrics, before)
     except (DeltaError, pa.ArrowException, duckdb.Error, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
@@ -78,6 +81,7 @@ def observed(path: Path, metrics: Mapping[str, int], *, before: TableFiles) -> T
 
 def _read(path: Path, metrics: Mapping[str, int], before: TableFiles) -> TableOutcome:
     state, since = read_table(path), before.version
+    work, scanned = file_work(path, since=since, version=state.version), metrics.get(_FILES_SCANNED)
     committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
     require_types(actions)
@@ -90,7 +94,7 @@ def _read(path: Path, metrics: Mapping[str, int], before: TableFiles) -> TableOu
         num_files_added=len(added) if committed else None,
         schema=state.schema,
         rows=state.rows,
-        metrics=metrics,
+        metrics={METRICS[name]: number for name, number in metrics.items() if name in METRICS},
         cdf=changes,
         committed=committed or None,
         num_records_added=sum(len(file.rows) for file in written),
@@ -99,6 +103,7 @@ def _read(path: Path, metrics: Mapping[str, int], before: TableFiles) -> TableOu
         commit_faults=tuple(table_faults(path, state, before=before, conf={})),
         file_faults=faults_of_files(path, state, written) if committed else (),
         record=commit_record(path, since=since),
+        work=None if work is None else replace(work, num_scanned=scanned),
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.delta.write import UnwritableTableError, write_source
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.engines.merge_axes import MERGE_AXES
+from mergecheck.harness.engines.merge_axes import MERGE_AXES, with_ways
 from mergecheck.harness.engines.spark_axes import SPARK_AXES
 from mergecheck.harness.engines.spark_case import (
     RESULT_COLUMNS,
@@ -28,7 +27,7 @@ from mergecheck.harness.engines.spark_versions.needs import diagnose
 from mergecheck.harness.engines.spark_versions.spark_version import release_on_spark
 from mergecheck.harness.oracles.transformations.delta import DELTA_AXES
 from mergecheck.harness.verdict import UserInputError
-from mergecheck.model.outcome import MergePath, Outcome, Unsupported
+from mergecheck.model.outcome import MergePath, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +110,7 @@ class MergeReleaseEngine(DeltaReleaseEngine):
         row = None if told["row"] is None else dict(zip(RESULT_COLUMNS, told["row"], strict=True))
         taken = None if told["path"] is None else MergePath(told["path"])
         seen = observed(case, path, answer, before=before, result_row=row, taken=taken)
-        return replace(seen, paths=told["ways"]) if isinstance(seen, Outcome) else seen
+        return with_ways(seen, told["ways"])
 
 
 def merge_release_engine(version: str) -> MergeReleaseEngine:
