@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mergecheck.model.case import Target, Value
+    from mergecheck.model.layout import PhysicalFile
     from mergecheck.model.types.data_types import DataType, Schema
 
 ColumnPath: TypeAlias = "tuple[int, ...]"
@@ -83,7 +84,7 @@ class FileBounds:
 
 def bounds_of_files(target: Target) -> tuple[FileBounds, ...]:
     """Read what the log knows of each physical file of a target, in the order of ``model.layout.physical_files``."""
-    return tuple(_file_bounds(target, number) for number in range(len(physical_files(target))))
+    return tuple(_file_bounds(target, number, file) for number, file in enumerate(physical_files(target)))
 
 
 def is_less(left: Value, right: Value) -> bool:
@@ -95,8 +96,8 @@ def is_less(left: Value, right: Value) -> bool:
     return bool(left < right)
 
 
-def _file_bounds(target: Target, number: int) -> FileBounds:
-    values, rows = physical_files(target)[number]
+def _file_bounds(target: Target, number: int, file: PhysicalFile) -> FileBounds:
+    values, rows = file
     known: dict[ColumnPath, Bounds] = {
         (place,): Bounds(value, value, may_be_null=value is None, may_be_value=value is not None)
         for place, value in zip(partition_indexes(target), values, strict=True)
