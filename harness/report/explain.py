@@ -6,6 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.explanation.explanation_text import hypothesis_lines, pair_lines
+from mergecheck.harness.oracles.work.work import Work
+from mergecheck.harness.report.file_lines import file_lines, files_of, summary_lines
 from mergecheck.harness.report.mismatch import (
     command_lines,
     difference_lines,
@@ -58,6 +60,8 @@ def explain_lines(document: CaseDocument, *, own: OwnTables | None = None) -> li
     if document.differences:
         lines += ["differences", *_indented(fact_lines(document, max_lines=MAX_DIFFERENCE_LINES))]
     lines += _indented(explanation_lines(document))
+    if isinstance(work := files_of(document), Work) and (needless := summary_lines(work)):
+        lines += ["work", *_indented(needless)]
     if document.not_checked:
         lines += ["not checked", *_indented([line for one in document.not_checked for line in _not_checked(one)])]
     if own is not None:
@@ -79,6 +83,8 @@ def row_lines(document: CaseDocument, *, width: int, with_pairs: bool) -> list[s
     lines += ["", *_indented(table_lines(case, width=width)), *_indented(settings_lines(case))]
     lines += ["", *_indented(statement_lines(case.sql, width=width)), "", "why"]
     lines += _indented(document.why(width))
+    files = file_lines(document, width=width - 2)
+    lines += ["files", *_indented(files)] if files else []
     answer = document.reference.answer
     if isinstance(answer, Rejection):
         lines += [f"    {line}" for line in textwrap.wrap(printable(answer.message), width - 4)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.explanation.row_stories import row_stories
+from mergecheck.harness.report.file_lines import work_json
 from mergecheck.model.outcome import Prediction
 from mergecheck.model.values import encode_row
 
@@ -30,6 +31,7 @@ def explanation_json(shown: CaseDocument, *, with_pairs: bool) -> dict[str, Any]
         "touched_files": None if trace.touched is None else sorted(number + 1 for number in trace.touched),
         "path": answer.path.value if isinstance(answer, Prediction) else None,
     }
+    document["work"] = work_json(shown)
     if not isinstance(answer, Prediction):
         document["reason"] = getattr(answer, "error_class", None) or getattr(answer, "reason", None)
     if with_pairs and trace.matches is not None and trace.matches.on_values is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.oracles.work.needs import Need, UnknownNeeds, file_needs
+from mergecheck.harness.oracles.work.needs import UnknownNeeds, file_needs
 from mergecheck.harness.oracles.work.work import Work, work_of
 from mergecheck.harness.report.render import printable
 from mergecheck.model.layout import physical_files
@@ -98,7 +98,7 @@ def _values(case: Case, file: FileNeed) -> str:
 
 
 def _need(file: FileNeed) -> str:
-    if file.need is Need.REWRITE:
+    if file.num_changed:
         return f"{file.need.value}: {file.num_changed} of {file.num_rows} rows change"
     if file.excluded_by is not None:
         excluding = file.reason or "its bounds and the conditions"

@@ -10,6 +10,7 @@ from mergecheck.harness.findings.finding_status import FindingStatus
 from mergecheck.harness.properties.case_space import possible_pairs
 from mergecheck.harness.properties.phases import phases_json
 from mergecheck.harness.properties.statistics import Stop
+from mergecheck.harness.report.file_lines import work_json
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.outcome import Outcome, Prediction, Rejection
@@ -41,7 +42,7 @@ def run_json(shown: CaseDocument) -> dict[str, Any]:
     }
     if report.reference.alternative is not None:
         document["reference_alternative"] = answer_json(report.reference.alternative)
-    return document | _remarks(report)
+    return document | {"work": work_json(shown)} | _remarks(report)
 
 
 def replay_json(

@@ -62,16 +62,14 @@ class FileNeed:
         number: its place in ``model.layout.physical_files``.
         num_rows: live rows before the merge.
         num_changed: rows that the merge updates or deletes.
-        has_part: whether it holds a row that is changed, or whose match keeps a source row from being inserted.
         is_decided: whether every condition was understood; if not, the file may have to be read for that reason alone.
-        excluded_by: of a file that may be left unread.
+        excluded_by: of a file that may be left unread. With a row that changes, the oracle would contradict itself.
         reason: the part of a condition that no row of the file can satisfy; empty if several exclude it together.
     """
 
     number: int
     num_rows: int
     num_changed: int
-    has_part: bool
     need: Need
     is_decided: bool = True
     excluded_by: ExcludedBy | None = None
@@ -99,8 +97,6 @@ def file_needs(case: Case, reference: Reference) -> tuple[FileNeed, ...] | Unkno
         return UnknownNeeds("a merge without a trace")
     changed = Counter(trace.files[rid] for rid in (*trace.effects.updated, *trace.effects.deleted))
     statement = read_conditions(trace.statement, trace.names, trace.clock)
-    inserts = bool(statement.of(Kind.NOT_MATCHED))
-    matched = {trace.files[rid] for _, rid in trace.matches.pairs} if inserts else set()
     bounds = bounds_of_files(case.target)
     with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
         connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
@@ -113,7 +109,6 @@ def file_needs(case: Case, reference: Reference) -> tuple[FileNeed, ...] | Unkno
                 number=number,
                 num_rows=len(live),
                 num_changed=changed[number],
-                has_part=bool(changed[number]) or number in matched,
                 need=Need.REWRITE,
             ),
             {by: found[number] for by, found in verdicts.items()},
@@ -123,11 +118,12 @@ def file_needs(case: Case, reference: Reference) -> tuple[FileNeed, ...] | Unkno
 
 
 def _need(file: FileNeed, verdicts: Mapping[ExcludedBy, _Verdict]) -> FileNeed:
-    if file.num_changed:
-        return file
     for by, verdict in verdicts.items():
         if not verdict.may_have_part:
-            return replace(file, need=Need.SKIP, excluded_by=by, reason=verdict.reason)
+            need = Need.REWRITE if file.num_changed else Need.SKIP
+            return replace(file, need=need, excluded_by=by, reason=verdict.reason)
+    if file.num_changed:
+        return file
     return replace(file, need=Need.READ, is_decided=verdicts[ExcludedBy.SOURCE].is_decided)
 
 

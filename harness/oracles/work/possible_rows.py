@@ -83,6 +83,9 @@ def _choices(
 def _representatives(bounds: Bounds, data_type: DataType, values: Iterable[Value]) -> Iterator[Value]:
     if bounds.may_be_null:
         yield None
+    if bounds.is_single:
+        yield from [bounds.low] if bounds.may_be_value else []
+        return
     near = [each for value in values if value is not None for each in _around(value, data_type)]
     ends = [end for end in (bounds.low, bounds.high) if end is not None]
     found = {_key(value): value for value in (*ends, *near, *_anywhere(data_type)) if bounds.allows(value)}
