@@ -35,8 +35,8 @@ def file_lines(document: CaseDocument, *, width: int) -> list[str]:
         return []
     lines = []
     for file in needs:
-        parts = [f"{file.number + 1}", _values(document.case, file), _need(file)]
-        parts += [_done(file, found)] if isinstance(found, Work) else []
+        done = _done(file, found) if isinstance(found, Work) else ""
+        parts = [f"{file.number + 1}", _values(document.case, file), _need(file) + done]
         text = "  ".join(part for part in parts if part)
         lines += textwrap.wrap(printable(text), width, subsequent_indent="     ")
     return lines + (summary_lines(found) if isinstance(found, Work) else [])
@@ -111,5 +111,5 @@ def _done(file: FileNeed, work: Work) -> str:
     done = work.done
     did = "rewritten" if file.number in done.rewritten else "marked" if file.number in done.marked else ""
     if not did:
-        return "but left as it was" if file.num_changed else ""
-    return "" if file.num_changed else f"but {did}"
+        return ", but left as it was" if file.num_changed else ""
+    return "" if file.num_changed else f", but {did}"
