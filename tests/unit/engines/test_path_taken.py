@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
-from mergecheck.harness.engines.delta_spark import path_taken
+from mergecheck.harness.engines.delta_spark import path_taken, ways_taken
 from mergecheck.model.outcome import MergePath
 
 RAN = {"scanTimeMs": 1, "rewriteTimeMs": 1}
@@ -33,3 +33,13 @@ def test_the_path_shows_in_metrics_and_actions(
     record = CommitRecord(read_version=0, num_commits=1, actions=actions, definition_before={}, definition={})
     assert path_taken(metrics, record) is path
     assert path_taken(metrics, None) is None
+
+
+def test_ways_inside_delta_lake_are_counted() -> None:
+    """A way that a merge did not take is not among them; those that only plans show need plans."""
+    metrics = {"numSourceRows": 0, "numTargetRowsCopied": 3, "numTargetChangeFilesAdded": 0, **VECTORS}
+    shown = {"marked_rows": 1, "no_source_rows": 1, "rows_copied": 3, "deletion_vectors": 1}
+    assert ways_taken(metrics, MergePath.E, ()) == shown
+    plans = ("Scan ExistingRDD mergeMaterializedSource", "Exchange, REPARTITION_BY_COL")
+    assert ways_taken({}, MergePath.A, plans) == {"insert_only": 1, "materialized": 1, "repartitioned": 1}
+    assert ways_taken({}, None, ()) == {}

@@ -1,0 +1,107 @@
+"""Hypotheses that are read off an answer, and the rows that a report explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mergecheck.harness.checker import Checker
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.report.document import case_document
+from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
+from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.model.outcome import EngineResult
+
+SCHEMA = parse_schema("k INT, v STRING")
+CASE = Case(
+    id="case",
+    target=Target(schema=SCHEMA, files=(((1, "a"), (2, "b"), (3, "c"), (3, "c")),), properties={CDF_PROPERTY: "true"}),
+    source=Source(schema=SCHEMA, rows=((1, "x"), (9, "y"))),
+    sql="MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+)
+NAMES = frozenset({"numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Changing:
+    """Gives the reference's answer after a change."""
+
+    change: Callable[[Outcome], Outcome]
+    name: str = "changing"
+    version: str = "1"
+    capabilities: Capabilities = Capabilities(metric_names=NAMES)  # noqa: RUF009 - a frozen value
+
+    def run(self, case: Case) -> EngineResult:
+        answer = evaluate(case).answer
+        assert isinstance(answer, Prediction)
+        metrics = {name: answer.metrics[name].low for name in NAMES}
+        return self.change(Outcome(schema=answer.schema, rows=answer.rows, metrics=metrics, cdf=answer.cdf))
+
+    def close(self) -> None:
+        pass
+
+
+def without_change(kind: str) -> Callable[[Outcome], Outcome]:
+    return lambda right: replace(right, cdf=tuple(row for row in right.cdf or () if row[-1] != kind))
+
+
+def counting(name: str, number: int) -> Callable[[Outcome], Outcome]:
+    return lambda right: replace(right, metrics={**right.metrics, name: right.metrics[name] + number})
+
+
+def without_rows(key: int) -> Callable[[Outcome], Outcome]:
+    return lambda right: replace(right, rows=tuple(row for row in right.rows if row[0] != key))
+
+
+def reported(change: Callable[[Outcome], Outcome]) -> list[str]:
+    checker = Checker(engine=Changing(change))
+    report = checker.check_case(CASE)
+    return mismatch_report(case_document(report, hypotheses=checker.hypotheses(report))).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("change", "hypothesis"),
+    [
+        (without_change("update_preimage"), "as if the change feed lacked the rows before an update"),
+        (without_change("insert"), "as if the change feed lacked inserted rows"),
+        (lambda right: replace(right, cdf=()), "as if the change feed had no rows"),
+        (counting("numTargetRowsUpdated", 1), "as if numTargetRowsUpdated counted 1 too many"),
+        (counting("numTargetRowsInserted", -1), "as if numTargetRowsInserted counted 1 too few"),
+        (without_rows(3), "as if rows that no clause changes were lost"),
+        (lambda right: replace(right, rows=(*right.rows, (9, "y"))), "as if inserted rows were written twice"),
+    ],
+)
+def test_a_fault_of_the_answer_is_named(change: Callable[[Outcome], Outcome], hypothesis: str) -> None:
+    """The first line has the verdict and the hypothesis."""
+    assert reported(change)[0] == f"MISMATCH  acts {hypothesis}"
+
+
+def test_only_rows_that_differ_are_explained() -> None:
+    """Two equal rows that are lost are one story; files and rules are of no use to an engine that reports none."""
+    lines = reported(without_rows(3))
+    start = next(i for i, line in enumerate(lines) if line.startswith("  why"))
+    assert [line.strip() for line in lines[start : start + 3]] == [
+        "why        target 3, 4 (3, 'c') has no match",
+        "no clause is for it",
+        "-> left as it is",
+    ]
+    text = "\n".join(lines)
+    assert "target 1" not in text
+    assert "R-" not in text
+    assert "P-" not in text
+
+
+def test_a_fact_is_shown_once() -> None:
+    """A count that follows from the rows is a line beside them, and an invariant that breaks with them is none."""
+    lines = reported(lambda right: counting("numTargetRowsInserted", -1)(without_rows(9)(right)))
+    (beside,) = (line for line in lines if line.startswith("  with it"))
+    assert beside == "  with it    numTargetRowsInserted: reference 1, engine 0"
