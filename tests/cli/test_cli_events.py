@@ -108,8 +108,8 @@ def test_an_error_of_something_else_is_not_said_of_the_file(folder: Path) -> Non
 def test_a_finding_is_shown_when_it_is_found(mergecheck: Mergecheck) -> None:
     """The report of a finding comes before the summary of the run."""
     printed = click.unstyle(mergecheck("fuzz", "--engine", FAULTY, "--seed", "1", "--max-findings", "1").out)
-    assert printed.startswith("MISMATCH  rows")
-    assert printed.index("Reproduce:") < printed.index("\nverified ") < printed.index("finding ")
+    assert printed.startswith("MISMATCH  acts as if ")
+    assert printed.index("Reproduce:") < printed.index(": verified ") < printed.index("finding ")
 
 
 def test_quiet_shows_results_only(mergecheck: Mergecheck) -> None:

@@ -132,7 +132,7 @@ def test_a_finding_fails_and_is_kept(project: pytest.Pytester) -> None:
     result = run(project, "--mergecheck-fuzz", "40", "--mergecheck-seed", "1", "--mergecheck-engine", FAULTY)
     result.assert_outcomes(failed=1)
     wanted = f"*Reproduce:   mergecheck replay --engine {FAULTY} .mergecheck/findings/*.json"
-    result.stdout.fnmatch_lines(["MISMATCH  rows*", wanted])
+    result.stdout.fnmatch_lines(["MISMATCH  acts as if *", wanted])
     assert list((project.path / ".mergecheck" / "findings").glob("*.json"))
 
 
@@ -152,7 +152,10 @@ def test_a_drawn_case_fails_with_a_report_and_is_kept(project: pytest.Pytester) 
     result = run(project, "--mergecheck-engine", FAULTY)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["MISMATCH  rows*", f"*Reproduce:   mergecheck replay --engine {FAULTY} .mergecheck/findings/test_merge.json"]
+        [
+            "MISMATCH  acts as if *",
+            f"*Reproduce:   mergecheck replay --engine {FAULTY} .mergecheck/findings/test_merge.json",
+        ]
     )
     (project.path / "test_drawn.py").unlink()
     # pytest repeats the whole message in its summary if the environment says CI.
@@ -238,7 +241,7 @@ def test_an_adopted_case_runs(project: pytest.Pytester) -> None:
     assert main(("cases", "adopt", "case.json")) == 0
     result = run(project, "tests", "--mergecheck-engine", FAULTY)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["MISMATCH  rows*"])
+    result.stdout.fnmatch_lines(["MISMATCH  acts as if *"])
     result.stdout.no_fnmatch_line("*Traceback*")
     assert main(("cases", "export", "case.json", "--format", "pytest", "-o", "tests/test_exported.py")) == 0
     run(project, "tests", "--mergecheck-engine", ECHO).assert_outcomes(passed=2)
