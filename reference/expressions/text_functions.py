@@ -80,7 +80,8 @@ def _like_in_any_case(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) ->
     if not isinstance(pattern, exp.Literal) or not pattern.name.isascii():
         raise UnsupportedByReferenceError("ILIKE with a pattern that is no plain literal")
     lower = exp.Lower(this=node.this)
-    return _like(exp.Like(this=lower, expression=exp.Literal.string(pattern.name.lower())), translate)
+    plain = exp.Literal.string(pattern.name.lower())
+    return _like(exp.Like(this=lower, expression=plain, negate=node.args.get("negate")), translate)
 
 
 def _matches(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
