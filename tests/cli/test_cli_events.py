@@ -33,7 +33,7 @@ def test_events_are_lines_of_json(mergecheck: Mergecheck, folder: Path) -> None:
     (finding,) = (event for event in found if event["event"] == "finding")
     assert (folder / finding["path"]).is_file()
     assert finding["mismatches"]
-    assert f"finding {finding['id']}  {finding['fingerprint']}  in 1 of the cases  {finding['path']}" in ended.out
+    assert f"finding {finding['id']}  acts {finding['hypotheses'][0]}  in 1 case  {finding['path']}" in ended.out
     cases = [event for event in found if event["event"] == "case"]
     assert [case["number"] for case in cases] == list(range(1, len(cases) + 1))
     assert found[-1] == {
