@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case, Source, Target
     from mergecheck.model.case_file import dump_case, load_cases
     from mergecheck.model.errors import SemanticsError
-    from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
+    from mergecheck.model.outcome import FileWork, Outcome, Prediction, Rejection, Unsupported
     from mergecheck.model.types.ddl import parse_schema
     from mergecheck.reference.syntax.statement import Action, Kind, Statement, parse_statement
     from mergecheck.strategies import Profile
@@ -36,6 +36,7 @@ __all__ = [
     "DuckDbEngine",
     "Engine",
     "EngineDownError",
+    "FileWork",
     "Kind",
     "Mark",
     "MergecheckError",
@@ -78,7 +79,7 @@ _MODULES = {
     "model.case_file": ("dump_case", "load_cases"),
     "model.case": ("Case", "Source", "Target"),
     "model.errors": ("SemanticsError",),
-    "model.outcome": ("Outcome", "Prediction", "Rejection", "Unsupported"),
+    "model.outcome": ("FileWork", "Outcome", "Prediction", "Rejection", "Unsupported"),
     "reference.syntax.statement": ("Action", "Kind", "Statement", "parse_statement"),
     "model.types.ddl": ("parse_schema",),
     "strategies": ("Profile",),
