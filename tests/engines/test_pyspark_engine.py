@@ -22,7 +22,7 @@ from mergecheck.merge.command import MergeResult
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.model.case import Case, Expectation, Source, Target
-from mergecheck.model.outcome import MergePath, Outcome, Rejection, Unsupported
+from mergecheck.model.outcome import FileWork, MergePath, Outcome, Rejection, Unsupported
 from mergecheck.model.types import data_types as types
 from mergecheck.model.types.data_types import Field, Schema
 
@@ -133,6 +133,7 @@ def test_a_merge_without_commit_is_observed(spark: FakeSpark, merge_with: Any) -
         schema=SCHEMA,
         rows=CASE.target.rows,
         metrics={"numSourceRows": 2},
+        work=FileWork(),
         cdf=(),
         committed=False,
         path=MergePath.A,

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 # Spark's error for a task whose own error is the cause.
 _WRAPPERS = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "_LEGACY_ERROR_TEMP_2054"})
+_AT_START = re.compile(r"\[([A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\] ")
 _NOT_SPARKS = re.compile(r"Cannot find main error class '([A-Z0-9_.]+)'")
 
 
@@ -23,7 +24,8 @@ def error_class_of(error: Exception) -> str:
     """Give the class of an error: of its cause, if Spark only reports that a task failed.
 
     PySpark 4.2 cannot make the exception for an analysis error of Delta Lake: it looks for the text of its class among
-    Spark's own, does not find it, and raises that instead (docs/findings/pyspark-delta-error-class.md).
+    Spark's own, does not find it, and raises that instead (docs/findings/pyspark-delta-error-class.md). Once ``delta``
+    is imported, Python's exceptions for conflicts have no condition; their texts begin with it.
     """
     if isinstance(error, Py4JJavaError):
         hidden = _NOT_SPARKS.search(str(error.java_exception.getMessage()))
@@ -32,7 +34,8 @@ def error_class_of(error: Exception) -> str:
         return _condition(error.java_exception) or str(error.java_exception.getClass().getSimpleName())
     found = class_of(error)
     if found in _WRAPPERS or found == type(error).__name__:
-        return _condition(getattr(error, "_origin", None)) or found
+        named = _AT_START.match(str(error))
+        return _condition(getattr(error, "_origin", None)) or (found if named is None else named[1])
     return found
 
 
