@@ -156,14 +156,12 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     _silence_query_log()
     if place.remote is not None:
         return start_remote(place, {**PROFILE_SETTINGS[profile], **GUARDS})
+    check_java()
     require_answer(place)
     workers_python = sys.executable if place.is_here else os.environ.get("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = workers_python, sys.executable
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an import of half a second, which only Spark runs need
 
-    is_running = SparkSession.getActiveSession() is not None
-    if not is_running:
-        check_java()
     # Spark's scratch data and its log; deleted when the process ends.
     scratch = Path(tempfile.mkdtemp(prefix=f"{owned_prefix()}spark-"))
     log = scratch / "spark.log"
@@ -181,7 +179,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     }
     for name, value in all_settings.items():
         builder = builder.config(name, value)
-    if not is_running and os.isatty(_STDERR):  # a waiting user should see the reason
+    if SparkSession.getActiveSession() is None and os.isatty(_STDERR):  # a waiting user should see the reason
         _logger.warning("starting Spark %s (about 10 s) ...", metadata.version("pyspark"))
     try:
         with _output_to(log), _interrupt_handler_kept(), environment_with({"SPARK_HOME": _spark_home()}):
