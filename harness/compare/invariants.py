@@ -218,9 +218,9 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
         )
         return
     if off := [(key, count) for key, count in balance.items() if count]:
-        lines = [f"{count:+} of {text(key)}" for key, count in off[:3]]
+        lines = [f"off by {count:+} of {text(key)}" for key, count in off[:3]]
         yield broken_invariant(
-            "P-12", "table before and change feed do not give the table after; off by", *lines, check=Check.CDF
+            "P-12", "table before and change feed do not give the table after", *lines, check=Check.CDF
         )
 
 
@@ -243,7 +243,8 @@ def _log_invariants(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]
             yield broken_invariant("P-10", f"the files {what} hold {records} rows, but there is no commit")
         elif all(part in metrics for part in parts) and records != sum(metrics[part] for part in parts):
             text = " + ".join(f"{part} {metrics[part]}" for part in parts)
-            yield broken_invariant("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
+            counted_rows = sum(metrics[part] for part in parts)
+            yield broken_invariant("P-10", f"the files {what} hold {records} rows, by the metrics {counted_rows}", text)
     files = metrics.get("numTargetFilesAdded")
     if outcome.num_files_added is not None and files not in (None, outcome.num_files_added):
         added = counted(outcome.num_files_added, "file")

@@ -62,9 +62,12 @@ class Invariants:
             if not all(part in seen.metrics for part in parts):
                 continue
             records = files.num_records(self.connection)
-            if records != sum(seen.metrics[part] for part in parts):
+            counted_rows = sum(seen.metrics[part] for part in parts)
+            if records != counted_rows:
                 text = " + ".join(f"{part} {seen.metrics[part]}" for part in parts)
-                yield broken_invariant("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
+                yield broken_invariant(
+                    "P-10", f"the files {what} hold {records} rows, by the metrics {counted_rows}", text
+                )
 
     def _sizes(self) -> Iterator[Mismatch]:
         """R-510: files and bytes of the metrics agree with the log, and the log agrees with the disk."""
