@@ -65,7 +65,7 @@ def _sorted_source(now: Judged) -> Judged | None:
         return None
     has_insert = any(clause.action is Action.INSERT for clause in trace.merge.clauses)
     is_full = {MergePath.A: True, MergePath.D: not trace.merge.is_matched_only, MergePath.E: has_insert}
-    if is_full.get(wanted.path, False) or trace.matches is None:
+    if is_full.get(wanted.path, False) or trace.matches is None or not _may_come_sorted(trace):
         return None
     num_rows, counted = wanted.metrics[_SOURCE_ROWS].low, found.metrics.get(_SOURCE_ROWS, 0)
     exact = _rows_read(now) if now.case.conf.get("spark.sql.shuffle.partitions") == "1" else None
@@ -73,6 +73,15 @@ def _sorted_source(now: Judged) -> Judged | None:
     if not max(least, 1) <= counted < num_rows or counted > (exact or counted):
         return None
     return replace(now, result=replace(found, metrics={**found.metrics, _SOURCE_ROWS: num_rows}))
+
+
+def _may_come_sorted(trace: Trace) -> bool:
+    """Return whether the source is a query that Spark may compute in the order of a key: by a window, join or group."""
+    query = None if trace.statement is None else trace.statement.source_query
+    if query is None:
+        return False
+    lists = [one for one in query.find_all(exp.In) if one.args.get("query") is not None]
+    return bool(lists) or query.find(exp.Window, exp.Join, exp.Exists, exp.Group) is not None
 
 
 def _rows_read(now: Judged) -> int | None:
