@@ -8,13 +8,14 @@ whole target rows, since constraints hold for them, and source rows cell by cell
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.rows import unmatched_rows
 from mergecheck.harness.properties.merge_text import merge_text, words_of
 from mergecheck.harness.properties.repeatable_values import has_random_values
 from mergecheck.harness.properties.source_tables import source_table
+from mergecheck.model.case_file import change_schema
 from mergecheck.model.outcome import Outcome, Prediction
 from mergecheck.model.storage import SourceLayout, TargetLayout
 from mergecheck.model.types.data_types import BIGINT, Field, Schema
@@ -141,21 +142,20 @@ def differing_pairs(report: CaseReport) -> tuple[int, ...]:
     if not isinstance(answer, Prediction) or not isinstance(result, Outcome):
         return ()
     differences: dict[int, list[str]] = {}
-    for wanted, came, schema in (
-        (answer.rows, result.rows, answer.schema),
-        (answer.cdf or (), result.cdf or (), answer.schema),
+    if PAIR not in answer.schema.names or PAIR not in result.schema.names:
+        return ()
+    place = answer.schema.names.index(PAIR)
+    for wanted, came, schemas in (
+        (answer.rows, result.rows, (answer.schema, result.schema)),
+        (answer.cdf or (), result.cdf or (), (change_schema(answer.schema), change_schema(result.schema))),
     ):
-        if PAIR not in schema.names or PAIR not in result.schema.names:
-            return ()
         if not came:
             continue
-        place = schema.names.index(PAIR)
-        left, right = Counter(map(repr, wanted)), Counter(map(repr, came))
-        numbers = {repr(row): (row[place], repr((*row[:place], *row[place + 1 :]))) for row in (*wanted, *came)}
-        for row in left.keys() | right.keys():
-            if left[row] != right[row] and isinstance(numbers[row][0], int):
-                number, text = numbers[row]
-                differences.setdefault(number, []).append(f"{text} {left[row]} {right[row]}")
+        missing, extra = unmatched_rows(wanted, came, wanted_schema=schemas[0], found_schema=schemas[1])
+        for sign, rows in (("-", missing), ("+", extra)):
+            for row in (one.row for one in rows if isinstance(one.row[place], int)):
+                text = f"{sign} {(*row[:place], *row[place + 1 :])!r}"
+                differences.setdefault(row[place], []).append(text)
     by_form: dict[str, list[int]] = {}
     for number in sorted(differences):
         by_form.setdefault(" ".join(sorted(differences[number])), []).append(number)
