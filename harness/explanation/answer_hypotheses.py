@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Row
+    from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.trace import Effects
 
 _MOST_OFF = 3
@@ -49,10 +50,10 @@ def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> tuple[
             return ()
         kinds = _kinds_of(effects)
         lost = [one.row for one in missing] or [one.row for one in extra]
-        return tuple(_of_rows(lost, kinds, report, verb="lost" if missing else "written twice"))
+        return tuple(_of_rows(lost, kinds, answer.schema, verb="lost" if missing else "written twice"))
     if differing == {Check.CDF}:
         return tuple(_of_changes(answer, result))
-    return tuple(_of_counts(report)) if differing <= _COUNTED else ()
+    return tuple(_of_counts(answer, result)) if differing <= _COUNTED else ()
 
 
 def _kinds_of(effects: Effects) -> dict[str, Sequence[Row]]:
@@ -63,11 +64,8 @@ def _kinds_of(effects: Effects) -> dict[str, Sequence[Row]]:
     }
 
 
-def _of_rows(rows: Sequence[Row], kinds: dict[str, Sequence[Row]], report: CaseReport, *, verb: str) -> Iterator[str]:
+def _of_rows(rows: Sequence[Row], kinds: dict[str, Sequence[Row]], schema: Schema, *, verb: str) -> Iterator[str]:
     """Name the only kind of row that all lost, or all repeated, rows can be of."""
-    answer = report.reference.answer
-    assert isinstance(answer, Prediction)  # noqa: S101 - the caller has looked
-    schema = answer.schema
     held = {name: {row_identity(row, schema) for row in kind} for name, kind in kinds.items()}
     wrong = {row_identity(row, schema) for row in rows}
     names = [name for name, identities in held.items() if wrong <= identities]
@@ -92,11 +90,8 @@ def _of_changes(answer: Prediction, result: Outcome) -> Iterator[str]:
             yield f"as if the change feed had {_KINDS[next(iter(more))]} twice, or of other rows"
 
 
-def _of_counts(report: CaseReport) -> Iterator[str]:
+def _of_counts(answer: Prediction, result: Outcome) -> Iterator[str]:
     """Name the one metric that is wrong, if all differences are of metrics."""
-    answer, result = report.reference.answer, report.result
-    assert isinstance(answer, Prediction)  # noqa: S101 - the caller has looked
-    assert isinstance(result, Outcome)  # noqa: S101
     off = {
         name: result.metrics[name] - bound.low
         for name, bound in answer.metrics.items()

@@ -6,8 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.explanation.explanation_text import hypothesis_lines, pair_lines
-from mergecheck.harness.oracles.work.work import Work
-from mergecheck.harness.report.file_lines import file_lines, files_of, summary_lines
+from mergecheck.harness.oracles.work.work import Work, work_of
+from mergecheck.harness.report.file_lines import file_lines, summary_lines
 from mergecheck.harness.report.mismatch import (
     command_lines,
     difference_lines,
@@ -60,7 +60,7 @@ def explain_lines(document: CaseDocument, *, own: OwnTables | None = None) -> li
     if document.differences:
         lines += ["differences", *_indented(fact_lines(document, max_lines=MAX_DIFFERENCE_LINES))]
     lines += _indented(explanation_lines(document))
-    if isinstance(work := files_of(document), Work) and (needless := summary_lines(work)):
+    if isinstance(work := work_of(document.checked), Work) and (needless := summary_lines(work)):
         lines += ["work", *_indented(needless)]
     if document.not_checked:
         lines += ["not checked", *_indented([line for one in document.not_checked for line in _not_checked(one)])]

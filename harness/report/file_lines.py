@@ -5,20 +5,22 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.oracles.work.needs import UnknownNeeds, file_needs
+from mergecheck.harness.oracles.work.needs import ExcludedBy, UnknownNeeds, file_needs
 from mergecheck.harness.oracles.work.work import Work, work_of
 from mergecheck.harness.report.render import printable
 from mergecheck.model.layout import physical_files
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mergecheck.harness.oracles.work.needs import FileNeed
     from mergecheck.harness.report.document import CaseDocument
-    from mergecheck.model.case import Case
+    from mergecheck.model.case import Row
 
 _MANY = 2  # with one file there is nothing to leave out
 
 
-def files_of(document: CaseDocument) -> Work | tuple[FileNeed, ...] | UnknownNeeds:
+def _files_of(document: CaseDocument) -> Work | tuple[FileNeed, ...] | UnknownNeeds:
     """Judge the work of the engine; without an engine, or without its report, what each file needs."""
     if document.report is not None:
         work = work_of(document.report)
@@ -29,14 +31,14 @@ def files_of(document: CaseDocument) -> Work | tuple[FileNeed, ...] | UnknownNee
 
 def file_lines(document: CaseDocument, *, width: int) -> list[str]:
     """Explain file by file; nothing for a target of one file, and for a merge that is refused or not predicted."""
-    found = files_of(document)
+    found = _files_of(document)
     needs = found.needs if isinstance(found, Work) else found
     if isinstance(needs, UnknownNeeds) or len(needs) < _MANY:
         return []
     lines = []
-    for file in needs:
+    for file, (values, _) in zip(needs, physical_files(document.case.target), strict=True):
         done = _done(file, found) if isinstance(found, Work) else ""
-        parts = [f"{file.number + 1}", _values(document.case, file), _need(file) + done]
+        parts = [f"{file.number + 1}", _named(document.case.target.partition_by, values), _need(file) + done]
         text = "  ".join(part for part in parts if part)
         lines += textwrap.wrap(printable(text), width, subsequent_indent="     ")
     return lines + (summary_lines(found) if isinstance(found, Work) else [])
@@ -55,7 +57,7 @@ def summary_lines(work: Work) -> list[str]:
 
 def work_json(document: CaseDocument) -> dict[str, Any] | None:
     """Write the files as ``run --json`` and ``explain --json`` give them; None if no need is known."""
-    found = files_of(document)
+    found = _files_of(document)
     needs = found.needs if isinstance(found, Work) else found
     if isinstance(needs, UnknownNeeds):
         return None
@@ -90,9 +92,8 @@ def _numbers(files: tuple[FileNeed, ...]) -> str:
     return ", ".join(str(file.number + 1) for file in files)
 
 
-def _values(case: Case, file: FileNeed) -> str:
-    values, _ = physical_files(case.target)[file.number]
-    pairs = zip(case.target.partition_by, values, strict=True)
+def _named(partition_by: Sequence[str], values: Row) -> str:
+    pairs = zip(partition_by, values, strict=True)
     named = ", ".join(f"{name} = {'NULL' if value is None else value}" for name, value in pairs)
     return f"({named})" if named else ""
 
@@ -102,7 +103,7 @@ def _need(file: FileNeed) -> str:
         return f"{file.need.value}: {file.num_changed} of {file.num_rows} rows change"
     if file.excluded_by is not None:
         excluding = file.reason or "its bounds and the conditions"
-        whose = " for every row of the source" if file.excluded_by.name == "SOURCE" else ""
+        whose = " for every row of the source" if file.excluded_by is ExcludedBy.SOURCE else ""
         return f"{file.need.value}: excluded by {excluding}{whose}"
     return file.need.value if file.is_decided else f"{file.need.value}: a condition is not a comparison with a value"
 

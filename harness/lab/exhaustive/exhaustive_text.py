@@ -38,14 +38,14 @@ def sentence(report: ExhaustiveReport) -> str:
     if not pairs:
         return f"no statement of scope {report.scope.name} is done; {len(report.left):,} are left"
     many = f"{min(pairs):,} to {max(pairs):,} pairs" if min(pairs) != max(pairs) else counted(pairs[0], "pair")
-    told = f"{counted(len(pairs), 'statement')} x {many} of tables = {counted(merges.total(), 'merge')}"
+    total = f"{counted(len(pairs), 'statement')} x {many} of tables = {counted(merges.total(), 'merge')}"
     wrong = merges.total() - sum(merges[name] for name in RIGHT)
     if not wrong:
         who = "the row model and the reference agree" if report.engine == NO_ENGINE else "all agree"
-        ending = f"{told}, {who}"
+        ending = f"{total}, {who}"
     else:
         parts = [f"{merges[name]:,} {text}" for name, text in VERDICTS.items() if merges[name]]
-        ending = f"{told}: {', '.join(parts)}"
+        ending = f"{total}: {', '.join(parts)}"
     return f"{ending}; {counted(len(report.left), 'statement')} left" if report.left else ending
 
 

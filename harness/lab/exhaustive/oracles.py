@@ -68,7 +68,7 @@ def dispute(statement: Statement, case: Case, result: Result, reference: Referen
     """
     answer = reference.answer
     if not isinstance(answer, Prediction):
-        return (f"the row model has a result, the reference has {_told(answer)}",)
+        return (f"the row model has a result, the reference has {_described(answer)}",)
     found = [*_rows("rows", result.rows, _ordered(answer.rows, answer.schema, statement))]
     if case.target.change_data_feed:
         found += _rows("change rows", result.changes, _ordered(answer.cdf or (), answer.schema, statement))
@@ -91,7 +91,7 @@ def ambiguity_dispute(pairs: Sequence[int], case: Case, reference: Reference) ->
     """
     answer, matches = reference.answer, reference.trace.matches
     if not isinstance(answer, Rejection) or answer.error_class != MULTI_MATCH or matches is None:
-        return (f"ambiguous by the row model, the reference has {_told(answer)}",)
+        return (f"ambiguous by the row model, the reference has {_described(answer)}",)
     if len(pairs) == 1:
         return ()
     rows, place = physical_rows(case.target), case.target.schema.names.index(PAIR)
@@ -115,7 +115,7 @@ def _rows(what: str, model: Counter[Row], reference: Counter[Row]) -> Iterator[s
             yield f"{only.total()} {what} by the {who} only: {shown}"
 
 
-def _told(answer: Prediction | Rejection | Unsupported) -> str:
+def _described(answer: Prediction | Rejection | Unsupported) -> str:
     if isinstance(answer, Prediction):
         return "a result"
     return answer.error_class if isinstance(answer, Rejection) else f"no answer: {answer.reason}"

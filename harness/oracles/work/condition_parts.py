@@ -1,7 +1,7 @@
 """The parts of a condition that AND joins, and what each needs to know about a row of the target.
 
 A part is decided by the *order* of a column if it compares the column with values in which no column of the target
-occurs: two values that lie on the same side of all of these cannot be told apart by it. Any other use of a column is
+occurs: it is the same for two values that lie on the same side of all of these. Any other use of a column is
 opaque: the part is decided only if all rows of a file have one and the same value.
 """
 
@@ -226,7 +226,7 @@ def _columns(node: exp.Expr, translator: Translator) -> Iterator[int]:
 
 
 def _comparable(value: Typed, column: DataType) -> Typed | None:
-    """Give a value as one whose order tells where a column's values lie; None if its comparison is another one."""
+    """Convert a value so that it orders the values of a column; None if Spark compares them in another way."""
     other = value.type
     if other in (VOID, column):
         return value

@@ -143,20 +143,19 @@ class _Asked:
 
     Args:
         statement: the conditions.
-        known: for each of its ``target_parts`` whether it is known.
+        known: those of its ``target_parts`` that are known.
         knows_source: whether the rows of the source may be looked at.
     """
 
-    def __init__(self, statement: Conditions, known: Sequence[bool], *, knows_source: bool) -> None:
-        pairs = zip(statement.target_parts, known, strict=True)
-        self._kept = {id(part) for part, is_known in pairs if is_known and (knows_source or not part.uses_source)}
+    def __init__(self, statement: Conditions, known: frozenset[Part], *, knows_source: bool) -> None:
+        self._kept = {part for part in known if knows_source or not part.uses_source}
         self._statement = statement
         self._knows_source = knows_source
-        self.is_decided = all(known)
+        self.is_decided = known.issuperset(statement.target_parts)
         self.on = self._known(statement.on)
 
     def _known(self, parts: Iterable[Part]) -> list[Part]:
-        return [part for part in parts if id(part) in self._kept]
+        return [part for part in parts if part in self._kept]
 
     @property
     def parts(self) -> list[Part]:
@@ -221,9 +220,9 @@ class _Rows:
             knows_source: whether the rows of the source may be looked at; if not, it is taken to have all rows.
         """
         verdicts = [_Verdict(may_have_part=True, is_decided=False) for _ in files]
-        groups: dict[tuple[bool, ...], list[int]] = {}
+        groups: dict[frozenset[Part], list[int]] = {}
         for number, bounds in enumerate(files):
-            of_file = tuple(self._is_known(part, bounds) for part in self.statement.target_parts)
+            of_file = frozenset(part for part in self.statement.target_parts if self._is_known(part, bounds))
             groups.setdefault(of_file, []).append(number)
         for known, numbers in groups.items():
             asked = _Asked(self.statement, known, knows_source=knows_source)

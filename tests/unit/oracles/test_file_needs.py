@@ -240,7 +240,7 @@ PRUNES_TOO_LITTLE = {
     ),
     "the source is not looked at": Change(
         function="harness.oracles.work.needs._Asked.__init__",
-        replace="(knows_source or not part.uses_source)",
+        replace="knows_source or not part.uses_source",
         by="not part.uses_source",
     ),
 }
