@@ -14,8 +14,9 @@ import signal
 import sys
 import threading
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.oracles.plain_answer import plain_answer
@@ -109,28 +110,75 @@ def error_text(error: BaseException) -> str:
     return shortened(text, _MAX_TEXT_BYTES)
 
 
+@dataclass(frozen=True, slots=True)
+class _ProcessState:
+    """What all threads of the process share and an adapter may change."""
+
+    folder: str | None
+    streams: tuple[TextIO, TextIO, TextIO]
+    depth: int
+    language: str
+
+    @classmethod
+    def now(cls) -> _ProcessState:
+        streams = sys.stdout, sys.stderr, sys.stdin
+        return cls(_folder(), streams, sys.getrecursionlimit(), locale.setlocale(locale.LC_ALL))
+
+    def restore(self) -> None:
+        sys.stdout, sys.stderr, sys.stdin = self.streams
+        sys.setrecursionlimit(self.depth)
+        if locale.setlocale(locale.LC_ALL) != self.language:
+            locale.setlocale(locale.LC_ALL, self.language)
+        if self.folder is not None and _folder() != self.folder:
+            with contextlib.suppress(OSError):  # the adapter has removed the folder
+                os.chdir(self.folder)
+
+
+class _SharedState:
+    """The state of the process before the calls under way.
+
+    A call that begins while another thread's is under way may find that one's changes, so its own state of before is
+    not the one to restore.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._num_calls = 0
+        self._before: _ProcessState | None = None
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        with self._lock:
+            if self._num_calls == 0:
+                self._before = _ProcessState.now()
+            self._num_calls += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._num_calls -= 1
+                if self._before is not None:
+                    self._before.restore()
+
+
+_shared = _SharedState()
+
+
 @contextlib.contextmanager
 def process_kept() -> Iterator[None]:
     """Undo the block's changes to the process: folder, streams, handlers of signals, decimals, locale.
 
     A new handler of Ctrl+C stays unless it ignores the signal: Spark sets its own.
     """
-    folder, streams, depth = _folder(), (sys.stdout, sys.stderr, sys.stdin), sys.getrecursionlimit()
-    decimals, language = decimal.getcontext().copy(), locale.setlocale(locale.LC_ALL)
+    decimals = decimal.getcontext().copy()
     is_main = threading.current_thread() is threading.main_thread()
     handlers = {number: signal.getsignal(number) for number in _signals()} if is_main else {}
     interrupt = signal.getsignal(signal.SIGINT)
     try:
-        yield
+        with _shared.kept():
+            yield
     finally:
-        sys.stdout, sys.stderr, sys.stdin = streams
-        sys.setrecursionlimit(depth)
         decimal.setcontext(decimals)
-        if locale.setlocale(locale.LC_ALL) != language:
-            locale.setlocale(locale.LC_ALL, language)
-        if folder is not None and _folder() != folder:
-            with contextlib.suppress(OSError):  # it has removed the folder
-                os.chdir(folder)
         for number, handler in handlers.items():
             if handler is not None and signal.getsignal(number) is not handler:
                 signal.signal(number, handler)

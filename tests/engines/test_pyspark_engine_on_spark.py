@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ import pytest
 from upsert_case import CASE, SCHEMA, some_case
 
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.engines.spark.session import Profile
+from mergecheck.harness.engines.spark.session import Profile, start_session
 from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
@@ -48,6 +50,16 @@ def test_a_real_rejection_leaves_the_table_alone(engine: PySparkEngine) -> None:
     source = Source(schema=SCHEMA, rows=((1, "x"), (1, "y")))
     report = check_case(replace(CASE, source=source), engine)
     assert (report.verdict, report.mismatches) == (Verdict.BOTH_REJECTED, ())
+
+
+def test_sessions_that_start_at_once_give_the_streams_back(engine: PySparkEngine) -> None:
+    """Jobs are threads, and an engine may ask for the session in each of them."""
+    assert engine.name == "pyspark"
+    before = os.fstat(1), os.fstat(2)
+    with ThreadPoolExecutor(4) as pool:
+        assert len(list(pool.map(lambda _: start_session(), range(24)))) == 24
+    after = os.fstat(1), os.fstat(2)
+    assert [(each.st_dev, each.st_ino) for each in after] == [(each.st_dev, each.st_ino) for each in before]
 
 
 def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd: pytest.CaptureFixture[str]) -> None:

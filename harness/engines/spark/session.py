@@ -134,6 +134,8 @@ FIXED_SETTINGS: Mapping[str, str] = {
 }
 LOOPBACK_SETTINGS: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
+_redirecting = threading.Lock()
+
 
 def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = JVM_FOR_SMALL_DATA) -> SparkSession:
     """Start Spark, or return the session that runs already.
@@ -290,19 +292,21 @@ def _interrupt_handler_kept() -> Iterator[None]:
 def _output_to(log: Path) -> Iterator[None]:
     """Redirect file descriptors 1 and 2 to a file for the block, so that a JVM started in it inherits the file.
 
-    The JVM prints before any log setting has effect.
+    The JVM prints before any log setting has effect. The descriptors belong to all threads, so one redirects at a time:
+    of two at once, the second would take the first one's file for the terminal, and leave it there.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = os.dup(1), os.dup(2)
-    try:
-        with log.open("ab") as sink:
-            os.dup2(sink.fileno(), 1)
-            os.dup2(sink.fileno(), 2)
-        yield
-    finally:
+    with _redirecting:
         sys.stdout.flush()
         sys.stderr.flush()
-        for number, copy in zip((1, 2), saved, strict=True):
-            os.dup2(copy, number)
-            os.close(copy)
+        saved = os.dup(1), os.dup(2)
+        try:
+            with log.open("ab") as sink:
+                os.dup2(sink.fileno(), 1)
+                os.dup2(sink.fileno(), 2)
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for number, copy in zip((1, 2), saved, strict=True):
+                os.dup2(copy, number)
+                os.close(copy)
