@@ -21,7 +21,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 fuzz: setup java
 	$(BIN)/mergecheck fuzz $(FUZZ)
 
-test: setup java
+test: $(VENV)/.spark
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal $(TEST)
 
 check: lint types imports
@@ -55,6 +55,11 @@ $(VENV)/.synced: pyproject.toml uv.lock
 	  $(PYTHON) -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet uv==$(UV_VERSION); }
 	PATH="$(CURDIR)/.cache/uv/bin:$$PATH" UV_PROJECT_ENVIRONMENT=$(VENV) \
 	  uv sync --frozen --group dev --no-python-downloads --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
+	@touch $@
+
+# Spark starts about a hundred times in the tests: the class archive, which takes a minute, halves each start.
+$(VENV)/.spark: $(VENV)/.synced | java
+	$(BIN)/mergecheck doctor --engine delta-spark --get
 	@touch $@
 
 java:

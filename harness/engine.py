@@ -309,11 +309,13 @@ class Diagnosis:
 
     Attributes:
         fix: empty if nothing is missing.
+        get: what ``--get`` does before the first case, such as fetch a file; it may raise EngineDownError.
     """
 
     name: str
     found: str
     fix: str = ""
+    get: Callable[[], None] | None = None
 
 
 class DiagnosingEngine(Engine, Protocol):

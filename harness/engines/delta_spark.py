@@ -14,6 +14,7 @@ from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, obs
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError, Written
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
+from mergecheck.harness.engines.spark.class_archive import diagnose_classes
 from mergecheck.harness.engines.spark.config import current_place
 from mergecheck.harness.engines.spark.connect import is_remote
 from mergecheck.harness.engines.spark.delta_jars import (
@@ -122,7 +123,7 @@ class DeltaSparkEngine(SparkEngine):
         Raises:
             UserInputError: if the text names no release.
         """
-        return (diagnose_java(),) if version is None else diagnose_delta_release(version)
+        return (diagnose_java(), diagnose_classes()) if version is None else diagnose_delta_release(version)
 
     def takes_setting(self, name: str) -> bool:
         """Return whether a setting is Spark's or Delta's."""

@@ -15,6 +15,7 @@ from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.merge_axes import MERGE_AXES, with_ways
 from mergecheck.harness.engines.read_rows import rows_in
 from mergecheck.harness.engines.scheduled_logs import ScheduledLogs
+from mergecheck.harness.engines.spark.class_archive import diagnose_classes
 from mergecheck.harness.engines.spark.connect import make_active
 from mergecheck.harness.engines.spark.java_home import diagnose_java
 from mergecheck.harness.engines.spark_axes import SPARK_AXES
@@ -83,7 +84,7 @@ class PySparkEngine(SparkEngine):
         Raises:
             UserInputError: as for ``at_version``.
         """
-        return (diagnose_java(),) if version is None else diagnose_merge_release(version)
+        return (diagnose_java(), diagnose_classes()) if version is None else diagnose_merge_release(version)
 
     def takes_setting(self, name: str) -> bool:
         """Return whether the merge or Spark's planner reads a setting."""

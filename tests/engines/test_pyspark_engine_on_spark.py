@@ -7,12 +7,15 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from upsert_case import CASE, SCHEMA, some_case
 
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark.class_archive import class_archive
+from mergecheck.harness.engines.spark.java_home import java_command, java_release
 from mergecheck.harness.engines.spark.session import Profile, start_session
 from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
 from mergecheck.harness.oracles.reference_oracle import check_case
@@ -60,6 +63,14 @@ def test_sessions_that_start_at_once_give_the_streams_back(engine: PySparkEngine
         assert len(list(pool.map(lambda _: start_session(), range(24)))) == 24
     after = os.fstat(1), os.fstat(2)
     assert [(each.st_dev, each.st_ino) for each in after] == [(each.st_dev, each.st_ino) for each in before]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists what a process has mapped")
+def test_the_class_archive_is_mapped_if_there_is_one() -> None:
+    session = cast("Any", start_session())
+    pid = session._jvm.java.lang.ProcessHandle.current().pid()
+    archive = class_archive(java_release(java_command() or "") or "")
+    assert (str(archive) in Path(f"/proc/{pid}/maps").read_text()) == archive.is_file()
 
 
 def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd: pytest.CaptureFixture[str]) -> None:

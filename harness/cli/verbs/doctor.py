@@ -86,6 +86,9 @@ def _of_engine(name: str, *, gets: bool) -> list[Diagnosis]:
             Diagnosis(name="first case", found="not run", fix=f"mergecheck doctor --engine {name} --get"),
         ]
     try:
+        for need in needs if gets else ():
+            if need.get is not None:
+                need.get()
         with open_engine(name) as engine:
             result = run_limited(engine, WARM_UP, DEFAULT_LIMIT)
             release = f"{engine.name} {engine.version}"

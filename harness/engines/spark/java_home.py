@@ -14,8 +14,8 @@ from mergecheck.harness.verdict import EngineDownError
 MINIMUM_JAVA = 17
 
 
-def check_java() -> None:
-    """Check that there is a Java on which Spark 4 runs.
+def check_java() -> str:
+    """Check that there is a Java on which Spark 4 runs, and return its release, as it prints it.
 
     Raises:
         EngineDownError: if there is none, or it is older than 17.
@@ -23,12 +23,14 @@ def check_java() -> None:
     command = java_command()
     if command is None:
         raise EngineDownError(f"Spark needs Java {MINIMUM_JAVA} or newer, and no java was found.\n\n{_HOW_TO_GET_JAVA}")
-    found = java_version(command)
+    release = java_release(command) or ""
+    found = _feature_version(release)
     if found is None or found < MINIMUM_JAVA:
         version = "is of unknown version" if found is None else f"is Java {found}"
         raise EngineDownError(
             f"Spark needs Java {MINIMUM_JAVA} or newer, but {command} {version}.\n\n{_HOW_TO_GET_JAVA}"
         )
+    return release
 
 
 def diagnose_java() -> Diagnosis:
@@ -39,19 +41,24 @@ def diagnose_java() -> Diagnosis:
     command = java_command()
     if command is None:
         return Diagnosis(name="java", found="not found", fix=fix)
-    found = java_version(command)
+    found = _feature_version(java_release(command) or "")
     if found is None:
         return Diagnosis(name="java", found=f"{command} does not run, or prints no version", fix=fix)
     return Diagnosis(name="java", found=f"{found} ({command})", fix="" if found >= MINIMUM_JAVA else fix)
 
 
-def java_version(command: str) -> int | None:
-    """Return the feature version of a ``java`` command (8, 17, 21); None if it does not report one."""
+def java_release(command: str) -> str | None:
+    """Return all that a ``java`` command prints of its version; None if it does not run."""
     try:
         done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - the user's own java
     except OSError:
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return done.stderr + done.stdout
+
+
+def _feature_version(release: str) -> int | None:
+    """Return the feature version of a release (8, 17, 21); None if there is none in the text."""
+    found = re.search(r'version "(?:1\.)?(\d+)', release)
     return int(found[1]) if found else None
 
 

@@ -21,6 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.engines.spark.class_archive import archive_option, spark_home
 from mergecheck.harness.engines.spark.config import current_place, note_use
 from mergecheck.harness.engines.spark.connect import another_remote, is_remote, start_remote
 from mergecheck.harness.engines.spark.java_home import check_java
@@ -109,10 +110,10 @@ _JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=512m -XX:+UseSerialGC -XX:-UsePerfData "
     "-Xss4m -Duser.timezone=UTC"
 )
-_JVM_OPTIONS = "spark.driver.extraJavaOptions"
+JVM_OPTIONS = "spark.driver.extraJavaOptions"
 JVM_FOR_SMALL_DATA: Mapping[str, str] = {
     "spark.driver.memory": "2g",
-    _JVM_OPTIONS: f"{_JAVA_OPTIONS} -Xmn512m",  # a quarter of the memory above
+    JVM_OPTIONS: f"{_JAVA_OPTIONS} -Xmn512m",  # a quarter of the memory above
     "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
     # Every sort allocates a page and every broadcast a block, by default of 32 MiB and 4 MiB.
     "spark.buffer.pageSize": "1m",
@@ -158,7 +159,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     _silence_query_log()
     if place.remote is not None:
         return start_remote(place, {**PROFILE_SETTINGS[profile], **GUARDS})
-    check_java()
+    java = check_java()
     require_answer(place)
     workers_python = sys.executable if place.is_here else os.environ.get("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = workers_python, sys.executable
@@ -167,10 +168,11 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     # Spark's scratch data and its log; deleted when the process ends.
     scratch = Path(tempfile.mkdtemp(prefix=f"{owned_prefix()}spark-"))
     log = scratch / "spark.log"
+    classes = archive_option(java)
     builder = SparkSession.builder.appName("mergecheck").master(place.master)
     all_settings = {
         **jvm,
-        _JVM_OPTIONS: f"{jvm.get(_JVM_OPTIONS, '')} {temporary_files_option(scratch)}".strip(),
+        JVM_OPTIONS: " ".join(filter(None, (jvm.get(JVM_OPTIONS), temporary_files_option(scratch), classes))),
         **FIXED_SETTINGS,
         **(LOOPBACK_SETTINGS if place.is_loopback else {}),
         **PROFILE_SETTINGS[profile],
@@ -184,7 +186,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     if SparkSession.getActiveSession() is None and os.isatty(_STDERR):  # a waiting user should see the reason
         _logger.warning("starting Spark %s (about 10 s) ...", metadata.version("pyspark"))
     try:
-        with _output_to(log), _interrupt_handler_kept(), environment_with({"SPARK_HOME": _spark_home()}):
+        with _output_to(log), _interrupt_handler_kept(), environment_with({"SPARK_HOME": str(spark_home())}):
             session = builder.getOrCreate()
     except Exception as error:
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
@@ -196,13 +198,6 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     if not place.is_here:
         _prepare_workers(session, place, scratch)
     return session
-
-
-def _spark_home() -> str:
-    """Return the folder of the Spark that PySpark brings; PySpark would take one above the working folder first."""
-    import pyspark  # noqa: PLC0415 - see _silence_query_log
-
-    return str(Path(pyspark.__file__).parent)
 
 
 def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) -> None:
