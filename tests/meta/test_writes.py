@@ -21,6 +21,8 @@ ELSEWHERE = {
     "harness/configuration/trusted.py": "among the user's own settings, which no project holds",
     "harness/engines/venvs.py": _CACHE,
     "harness/engines/spark/maven_jars.py": _CACHE,
+    "harness/engines/spark/class_archive.py": _CACHE,
+    "harness/engines/spark/class_archive_writer.py": _TEMPORARY,
     "harness/cli/configuration_schema.py": _UPKEEP,
     "harness/delta/tables/checkpoints.py": "a table in a folder that the harness made",
     "harness/delta/tables/vectors.py": "the same",
