@@ -21,6 +21,7 @@ from mergecheck.model.table_properties import checked_properties
 from mergecheck.model.text_file import read_text
 from mergecheck.model.types.data_types import STRING, Field, Schema
 from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.types.long_texts import long_texts
 from mergecheck.model.values import decode_row, encode_rows
 
 if TYPE_CHECKING:
@@ -287,15 +288,15 @@ def _source(document: object, where: str) -> Source:
 
 
 def _without_lengths(schema: Schema, rows: tuple[Row, ...], where: str) -> Schema:
-    """Take a VARCHAR of a source for STRING, as its readers do; only a write looks at the length (R-822)."""
+    """Take VARCHAR in a source for STRING, as its readers do; only a write looks at the length (R-822)."""
     for place, column in enumerate(schema.columns):
-        longest = max((len(row[place]) for row in rows if row[place] is not None), default=0) if column.limit else 0
-        if column.limit is not None and longest > column.limit.length:
-            raise CaseFormatError(
-                f"{where}, rows: {column.name!r} is {column.limit.ddl()}, and a text has {longest} characters; no "
-                "table holds it"
-            )
-    return Schema(tuple(replace(column, limit=None) for column in schema.columns))
+        for row in rows:
+            if long := next(long_texts(row[place], column.type, column.limits, column.name), None):
+                raise CaseFormatError(
+                    f"{where}, rows: {long.path} is {long.limit.ddl()}, and a text has {long.characters} characters; "
+                    "no table holds it"
+                )
+    return Schema(tuple(replace(column, limits=()) for column in schema.columns))
 
 
 def _tables(document: object, where: str) -> dict[str, Source]:

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.model.errors import CaseFormatError
 from mergecheck.model.types import data_types as types
 from mergecheck.model.types.data_types import (
     ArrayType,
@@ -17,7 +18,9 @@ from mergecheck.model.types.data_types import (
     Schema,
     StructType,
     TextLimit,
+    declared_ddl,
 )
+from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,8 +56,7 @@ IDENTITY_START, IDENTITY_STEP, IDENTITY_BY_DEFAULT, IDENTITY_MARK = (
 INVARIANT_KEY = "delta.invariants"
 """Metadata of a column with an invariant: JSON around its Spark SQL text (R-746)."""
 LIMIT_KEY = "__CHAR_VARCHAR_TYPE_STRING"
-"""Metadata of a text column that was declared as CHAR or VARCHAR: the type (R-822)."""
-_LIMIT = re.compile(r"(char|varchar)\((\d+)\)")
+"""Metadata of a column with texts that were declared as CHAR or VARCHAR: the column's type (R-822)."""
 
 _CONSTRAINT_PREFIX = "delta.constraints."
 
@@ -163,8 +165,8 @@ def _metadata(field: Field) -> dict[str, Any]:
     said: dict[str, Any] = {DEFAULT_KEY: field.default, GENERATED_KEY: field.generated}
     if field.invariant is not None:
         said[INVARIANT_KEY] = json.dumps({"expression": {"expression": field.invariant}})
-    if field.limit is not None:
-        said[LIMIT_KEY] = field.limit.ddl().lower()
+    if field.limits:
+        said[LIMIT_KEY] = field.limit.ddl().lower() if field.limit else declared_ddl(field.type, field.limits)
     if (identity := field.identity) is not None:
         said |= {IDENTITY_START: identity.start, IDENTITY_STEP: identity.step}
         said |= {IDENTITY_BY_DEFAULT: identity.by_default, IDENTITY_MARK: identity.mark}
@@ -186,13 +188,13 @@ def _invariant(said: str | None) -> str | None:
     return None if said is None else str(json.loads(said)["expression"]["expression"])
 
 
-def _limit(said: str | None) -> TextLimit | None:
+def _limits(said: str | None) -> tuple[TextLimit, ...]:
     if said is None:
-        return None
-    found = _LIMIT.fullmatch(said)
-    if found is None:
-        raise ValueError(f"the table has lengths of texts that a case cannot hold: {said!r}; they are inside a column")
-    return TextLimit(int(found[2]), padded=found[1] == "char")
+        return ()
+    try:
+        return parse_schema(f"declared {said}").columns[0].limits
+    except CaseFormatError as error:
+        raise ValueError(f"the table has lengths of texts that a case cannot hold: {said!r}") from error
 
 
 def type_to_json(data_type: DataType) -> str | dict[str, Any]:
@@ -229,7 +231,7 @@ def _fields_from_json(struct: dict[str, Any]) -> tuple[Field, ...]:
             generated=f.get("metadata", {}).get(GENERATED_KEY),
             identity=_identity(f.get("metadata", {})),
             invariant=_invariant(f.get("metadata", {}).get(INVARIANT_KEY)),
-            limit=_limit(f.get("metadata", {}).get(LIMIT_KEY)),
+            limits=_limits(f.get("metadata", {}).get(LIMIT_KEY)),
         )
         for f in struct["fields"]
     )

@@ -302,7 +302,7 @@ def _confines(case: Case, column: Field) -> bool:
     """Return whether nothing but a column's own cells depends on the values that a merge stores in it."""
     is_plain = column.nullable and column.generated is None and column.identity is None and column.invariant is None
     partitions = {name.lower() for name in case.target.partition_by}
-    if not is_plain or column.limit is not None or column.name.lower() in partitions:
+    if not is_plain or column.limits or column.name.lower() in partitions:
         return False
     return not dependents_of(case.target).use(column.name, case_sensitive=False)
 

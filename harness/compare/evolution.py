@@ -55,7 +55,7 @@ def _field_faults(old: Sequence[Field], new: Sequence[Field], *, widens: bool, w
 def _own_values(field: Field) -> tuple[object, ...]:
     """Return what evolution leaves alone; the high-water mark of an identity column moves with its values (R-226)."""
     identity = None if field.identity is None else replace(field.identity, mark=None)
-    return (field.nullable, field.default, field.generated, identity, field.invariant, field.limit)
+    return (field.nullable, field.default, field.generated, identity, field.invariant, field.limits)
 
 
 def _type_faults(old: DataType, new: DataType, *, widens: bool, name: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.model.formatting import counted, fit
 from mergecheck.model.schema_json import as_nullable
-from mergecheck.model.types.data_types import ArrayType, Field, MapType, Schema, StructType
+from mergecheck.model.types.data_types import ArrayType, Field, MapType, Schema, StructType, declared_ddl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +80,7 @@ def _identity(field: Field) -> str | None:
 
 
 def _limit(field: Field) -> str | None:
-    return None if field.limit is None else field.limit.ddl()
+    return declared_ddl(field.type, field.limits) if field.limits else None
 
 
 def _fields(field: Field, prefix: str = "") -> Iterator[tuple[str, Field]]:

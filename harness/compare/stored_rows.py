@@ -23,6 +23,7 @@ from mergecheck.model.formatting import row_text
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.schema_json import as_nullable, contains_type
 from mergecheck.model.types.data_types import DATE, TIMESTAMP, TIMESTAMP_NTZ, Field, Schema, StructType
+from mergecheck.model.types.long_texts import long_texts
 from mergecheck.reference.analysis.constraints import check_texts, row_checks
 from mergecheck.reference.expressions.names import char_columns
 
@@ -103,7 +104,7 @@ def _declared(before: Schema, after: Schema) -> Schema:
 def _limits_values(field: Field) -> bool:
     """Return whether a column declares NOT NULL, at any depth of its structs, or the length of a text."""
     inner = field.type.fields if isinstance(field.type, StructType) else ()
-    return not field.nullable or field.limit is not None or any(map(_limits_values, inner))
+    return not field.nullable or bool(field.limits) or any(map(_limits_values, inner))
 
 
 def _faults_of_columns(rows: Sequence[Row], schema: Schema) -> dict[str, list[str]]:
@@ -116,9 +117,9 @@ def _faults_of_columns(rows: Sequence[Row], schema: Schema) -> dict[str, list[st
             for path in _nulls(value, column, column.name)
         ],
         _LENGTH: [
-            f"{column.name} {column.limit.ddl()}: {row_text(row, schema)}"
+            f"{long.path} {long.limit.ddl()}: {row_text(row, schema)}"
             for row, column, value in cells
-            if column.limit is not None and value is not None and len(value) > column.limit.length
+            for long in long_texts(value, column.type, column.limits, column.name)
         ],
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.types import BooleanType, NullType
 from sqlglot import exp
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.expressions.resolved import ResolvedExpression
     from mergecheck.merge.expressions.scope import Scope
 
+UNBOUND: Final = "UNBOUND_SQL_PARAMETER"
 _CONDITIONAL = frozenset({"if", "nullif", "nvl2"})
 
 
@@ -51,8 +52,11 @@ def check_rewritten(tree: exp.Expr, scope: Scope, *, where: str, text: str) -> N
     """Refuse what Spark's analysis turns into a part of another plan, or into columns, and a merge has not (R-137).
 
     Raises:
-        AnalysisError: for stars, stray lambdas, grouping functions, windows of time, window functions without OVER.
+        AnalysisError: for parameters, stars, stray lambdas, grouping functions, windows of time, and window functions
+            without OVER.
     """
+    if tree.find(exp.Placeholder) is not None:
+        raise AnalysisError(UNBOUND, f"Nobody gives the parameters in {where} values: {text}. Write the values.")
     if any(star.find_ancestor(exp.Query) is None and not _is_counted(star) for star in tree.find_all(exp.Star)):
         raise AnalysisError(
             "INVALID_USAGE_OF_STAR_OR_REGEX", f"Invalid usage of '*' in {where}: {text}. Name the columns instead."
@@ -93,6 +97,8 @@ def refused_in_plan(tree: exp.Expr, text: str) -> str | None:
     None if a write can be planned.
     """
     called = called_functions(text)
+    if tree.find(exp.Placeholder) is not None:
+        return UNBOUND
     if any(star.find_ancestor(exp.Query) is None and not _is_counted(star) for star in tree.find_all(exp.Star)):
         return "INVALID_USAGE_OF_STAR_OR_REGEX"
     if reads_tables(text):  # also one that there is: Delta does not look for it

@@ -13,6 +13,7 @@ from mergecheck.merge.expressions.functions import NON_DETERMINISTIC, called_fun
 from mergecheck.merge.expressions.resolved import ResolvedExpression, target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.syntax.dialect import tokenize
+from mergecheck.merge.syntax.identifier_clause import with_names
 from mergecheck.merge.types.identity import Identity, identities
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def implicit_columns(schema: StructType, *, case_sensitive: bool, clock: Stateme
     def read(key: str, scope: Scope, what: str) -> dict[int, ResolvedExpression]:
         found = {i: f.metadata[key] for i, f in enumerate(schema.fields) if key in (f.metadata or {})}
         return {
-            index: bind(text, scope, where=f"{what} of column {schema.names[index]}", clock=clock)
+            index: bind(with_names(text), scope, where=f"{what} of column {schema.names[index]}", clock=clock)
             for index, text in found.items()
         }
 

@@ -47,7 +47,7 @@ class CallReader(TypeReader):
         first, word = self.at, self.key() if num_tokens == 1 else ""
         self.at += num_tokens
         if word == "IDENTIFIER":
-            raise UnsupportedStatementError("IDENTIFIER in an expression", hint="Write the name itself.")
+            raise UnsupportedStatementError("IDENTIFIER of anything but a plain name", hint="Write the name itself.")
         if word in QUERY_WORDS:  # in brackets it would be a query
             raise UnsupportedStatementError(f"a function {word}", hint="Write its name in backticks.")
         name = self.text_from(first)

@@ -78,6 +78,12 @@ class OperandReader(CallReader):
             self.at += 1
             self._except()
             return exp.Star()
+        if token.key == "?":
+            self.at += 1
+            return exp.Placeholder()
+        if token.key == ":" and self.is_name(1):
+            self.at += 1
+            return exp.Placeholder(this=self.part().name)
         if token.kind is Kind.SYMBOL:
             raise self.wrong("An expression is expected here.")
         return self._special(token) or self._named_operand()

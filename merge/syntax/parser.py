@@ -12,6 +12,7 @@ from typing import Final
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, fault_in
 from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.expression_reader import ExpressionReader
+from mergecheck.merge.syntax.identifier_clause import with_names
 from mergecheck.merge.syntax.statement import (
     ActionType,
     Assignment,
@@ -27,7 +28,6 @@ _NO_ALIASES: Final = (
     *("ANTI", "CROSS", "EXCEPT", "FULL", "INNER", "INTERSECT", "JOIN", "LATERAL", "LEFT", "MINUS", "NATURAL", "ON"),
     *("RIGHT", "SEMI", "UNION", "USING"),
 )
-_IDENTIFIER_CALL: Final = re.compile(r"IDENTIFIER\s*\(\s*'(\w+(?:\.\w+)*)'\s*\)", re.IGNORECASE)
 
 _ORDER: Final = tuple(ClauseKind)  # the order that the grammar fixes (R-101)
 
@@ -58,7 +58,7 @@ def parse_merge(sql: str, *, interleaved: bool = False) -> MergeStatement:
             ``MERGE_INSERT_VALUE_COUNT_MISMATCH``, ``NON_LAST_..._CLAUSE_OMIT_CONDITION`` or
             ``COLUMN_ALIASES_NOT_ALLOWED``.
     """
-    statement = _Reader(sql, interleaved=interleaved).statement()
+    statement = _Reader(with_names(sql), interleaved=interleaved).statement()
     if not statement.clauses:
         raise AnalysisError("MERGE_WITHOUT_WHEN", "There must be at least one WHEN clause in a MERGE statement.")
     if (found := unconditional_before_last(statement.clauses)) is not None:
@@ -233,14 +233,7 @@ class _Reader(ExpressionReader):
     def _name_text(self) -> str:
         first = self.at
         if self.key() == "IDENTIFIER" and self.key(1) == "(":
-            self.at += 1
-            self.skip_group()
-            found = _IDENTIFIER_CALL.fullmatch(self.text_from(first))
-            if found is None:
-                raise UnsupportedStatementError(
-                    "IDENTIFIER of anything but a plain name", hint="Write the name itself."
-                )
-            return found.group(1)
+            raise UnsupportedStatementError("IDENTIFIER of anything but a plain name", hint="Write the name itself.")
         self.name()
         return self.text_from(first)
 

@@ -5,12 +5,16 @@ The names are Spark's. Nothing here knows DuckDB, Arrow or Spark; those translat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+ELEMENT, KEY, VALUE = "element", "key", "value"
+"""Steps into an array and a map, in the paths of what is inside of a column."""
 
 
 class AtomicName(Enum):
@@ -111,14 +115,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class TextLimit:
-    """The most characters of a text column that was declared as VARCHAR or CHAR (R-822).
+    """The most characters of a text that was declared as VARCHAR or CHAR, in a column or inside of it (R-822).
 
     Attributes:
         padded: whether it was declared as CHAR.
+        path: where it is inside of its column: names of fields, ``element``, ``key`` and ``value``.
     """
 
     length: int
     padded: bool = False
+    path: tuple[str, ...] = ()
 
     def ddl(self) -> str:
         """Format it as Spark DDL."""
@@ -134,7 +140,7 @@ class Field:
         generated: Spark SQL text of the generation expression; columns of a target only (R-222).
         identity: of a column whose values the table generates; columns of a target only (R-226).
         invariant: Spark SQL text of a condition on every row that is written; columns of a target only (R-746).
-        limit: of a text; its type is STRING all the same. Columns of a target only (R-822).
+        limits: of texts in the column; their type is STRING all the same. Columns of a target only (R-822).
     """
 
     name: str
@@ -144,7 +150,12 @@ class Field:
     generated: str | None = None
     identity: Identity | None = None
     invariant: str | None = None
-    limit: TextLimit | None = None
+    limits: tuple[TextLimit, ...] = ()
+
+    @property
+    def limit(self) -> TextLimit | None:
+        """The length of the column itself, without those of texts inside of it."""
+        return next((limit for limit in self.limits if not limit.path), None)
 
     @property
     def of_delta_only(self) -> str | None:
@@ -152,7 +163,7 @@ class Field:
         named = {
             "an identity column": self.identity is not None,
             "a column invariant": self.invariant is not None,
-            "a column with a CHAR or VARCHAR length": self.limit is not None,
+            "a column with a CHAR or VARCHAR length": bool(self.limits),
         }
         return next((name for name, holds in named.items() if holds), None)
 
@@ -165,8 +176,7 @@ class StructType:
 
     def ddl(self) -> str:
         """Format the type as Spark DDL."""
-        inner = ", ".join(f"{quote(f.name)}: {f.type.ddl()}{_not_null(f)}" for f in self.fields)
-        return f"STRUCT<{inner}>"
+        return declared_ddl(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +187,9 @@ class Schema:
 
     def ddl(self) -> str:
         """Format the schema as Spark DDL, with quotes around names that need them."""
-        return ", ".join(f"{quote(c.name)} {_type_ddl(c)}{_not_null(c)}{_value(c)}" for c in self.columns)
+        return ", ".join(
+            f"{quote(c.name)} {declared_ddl(c.type, c.limits)}{_not_null(c)}{_value(c)}" for c in self.columns
+        )
 
     @property
     def of_delta_only(self) -> str | None:
@@ -225,6 +237,30 @@ def type_at(schema: Schema, path: Sequence[str]) -> DataType | None:
     return found
 
 
+def declared_ddl(data_type: DataType, limits: Sequence[TextLimit] = ()) -> str:
+    """Format a type as Spark DDL, with the lengths that texts in it were declared with."""
+    own = next((limit for limit in limits if not limit.path), None)
+    if own is not None:
+        return own.ddl()
+    if isinstance(data_type, ArrayType):
+        return f"ARRAY<{declared_ddl(data_type.element, limits_below(limits, ELEMENT))}>"
+    if isinstance(data_type, MapType):
+        key = declared_ddl(data_type.key, limits_below(limits, KEY))
+        return f"MAP<{key}, {declared_ddl(data_type.value, limits_below(limits, VALUE))}>"
+    if isinstance(data_type, StructType):
+        fields = (
+            f"{quote(f.name)}: {declared_ddl(f.type, limits_below(limits, f.name))}{_not_null(f)}"
+            for f in data_type.fields
+        )
+        return f"STRUCT<{', '.join(fields)}>"
+    return data_type.ddl()
+
+
+def limits_below(limits: Sequence[TextLimit], step: str) -> tuple[TextLimit, ...]:
+    """Give the lengths inside of a part of a type, with their paths from there."""
+    return tuple(replace(limit, path=limit.path[1:]) for limit in limits if limit.path[:1] == (step,))
+
+
 def has_type(data_type: DataType | Schema, wanted: DataType) -> bool:
     """Return whether a type is another one or has it inside, at any depth."""
     if isinstance(data_type, Schema):
@@ -247,10 +283,6 @@ def quote(name: str) -> str:
 
 def _not_null(field: Field) -> str:
     return "" if field.nullable else " NOT NULL"
-
-
-def _type_ddl(column: Field) -> str:
-    return column.type.ddl() if column.limit is None else column.limit.ddl()
 
 
 def _value(column: Field) -> str:

@@ -12,8 +12,11 @@ from mergecheck.model.errors import CaseFormatError
 from mergecheck.model.types.column_expressions import rewritten_part
 from mergecheck.model.types.data_types import (
     BIGINT,
+    ELEMENT,
     INTEGER_BITS,
+    KEY,
     STRING,
+    VALUE,
     ArrayType,
     AtomicName,
     AtomicType,
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 
 _SYNONYMS = {"BYTE": "TINYINT", "SHORT": "SMALLINT", "INTEGER": "INT", "LONG": "BIGINT", "REAL": "FLOAT"}
 _DECIMAL_WORDS = frozenset({"DECIMAL", "DEC", "NUMERIC"})
-_WITH_LENGTH = frozenset({"CHAR", "VARCHAR"})
 _DEFAULT_DECIMAL = (10, 0)
 _DIALECT = Databricks()
 
@@ -69,6 +71,8 @@ class _Reader:
     def __init__(self, ddl: str) -> None:
         self._ddl = ddl
         self._next = 0
+        self._path: list[str] = []  # from the column to this place in its type
+        self._limits: list[TextLimit] = []  # of the column so far
         try:
             self._tokens: list[Token] = list(_DIALECT.tokenize(ddl))
         except SqlglotError as error:
@@ -80,8 +84,8 @@ class _Reader:
 
     def column(self) -> Field:
         """Read a column: name, type, then NOT NULL, GENERATED ... AS, INVARIANT, COMMENT and DEFAULT in any order."""
-        name, limit = self._name(), self._limit()
-        data_type: DataType = self._type() if limit is None else STRING
+        self._limits = []
+        name, data_type = self._name(), self._type()
         nullable, default, generated, invariant = True, None, None, None
         identity: Identity | None = None
         while not self.at_end and self._peek() is not TokenType.COMMA:
@@ -102,14 +106,14 @@ class _Reader:
             raise CaseFormatError(
                 f"schema {self._ddl!r}: the identity column {name!r} is {data_type.ddl()}; it must be BIGINT"
             )
-        return Field(name, data_type, nullable, default, generated, identity, invariant, limit)
+        return Field(name, data_type, nullable, default, generated, identity, invariant, tuple(self._limits))
 
     def field(self) -> Field:
         """Read a field of a struct: name, colon, type, then NOT NULL and COMMENT."""
         name = self._name()
         if self._peek() is TokenType.COLON:
             self._next += 1
-        data_type = self._type()
+        data_type = self._inside(name)
         nullable = self._peek() is not TokenType.NOT or self._nullable()
         self._comment()
         return Field(name, data_type, nullable)
@@ -158,17 +162,21 @@ class _Reader:
         self.expect(TokenType.R_PAREN, f"')' that closes {after} (")
         return text
 
-    def _limit(self) -> TextLimit | None:
-        """Read CHAR or VARCHAR and its length; None if the type is another one."""
+    def _has_limit(self) -> bool:
+        """Read CHAR or VARCHAR and its length; return whether the type is one of them."""
         padded = self._words("CHAR")
         if not padded and not self._words("VARCHAR"):
-            return None
+            return False
+        if padded and self._path:
+            self._next -= 1
+            raise self._error("CHAR inside of another type; only a column may be one. Write VARCHAR or STRING")
         self.expect(TokenType.L_PAREN, "'(' and the most characters of the text")
         length = self._integer()
         self.expect(TokenType.R_PAREN, "')' after the most characters of the text")
         if length < 1:
             raise CaseFormatError(f"schema {self._ddl!r}: a text of at most {length} characters; it must be 1 or more")
-        return TextLimit(length, padded)
+        self._limits.append(TextLimit(length, padded, tuple(self._path)))
+        return True
 
     def _identity(self, *, by_default: bool) -> Identity:
         """Read START WITH, INCREMENT BY and HIGH WATER MARK, in any order, in brackets; without brackets 1 and 1."""
@@ -244,9 +252,18 @@ class _Reader:
         self._next += 1
         return str(token.text)
 
+    def _inside(self, step: str) -> DataType:
+        """Read a type that is inside of another."""
+        self._path.append(step)
+        found = self._type()
+        self._path.pop()
+        return found
+
     def _type(self) -> DataType:
         if self.at_end:
             raise self._error("expected a type")
+        if self._has_limit():
+            return STRING
         token = self._tokens[self._next]
         word = self._ddl[token.start : token.end + 1].upper()
         word = _SYNONYMS.get(word, word)
@@ -255,7 +272,7 @@ class _Reader:
             return self._decimal()
         if word == "ARRAY":
             self.expect(TokenType.LT, "'<' after ARRAY")
-            element = self._type()
+            element = self._inside(ELEMENT)
             self.expect(TokenType.GT, "'>' that closes ARRAY<")
             return ArrayType(element)
         if word == "MAP":
@@ -266,9 +283,6 @@ class _Reader:
             return AtomicType(AtomicName(word))
         except ValueError:
             self._next -= 1
-            if word in _WITH_LENGTH:
-                text = f"{word} inside of another type; only a column of the target may have a length. Write STRING"
-                raise self._error(text) from None
             known = ", ".join(name.value for name in AtomicName)
             raise self._error(f"unknown type; allowed are {known}, DECIMAL(p,s), STRUCT, ARRAY, MAP") from None
 
@@ -289,9 +303,9 @@ class _Reader:
 
     def _map(self) -> MapType:
         self.expect(TokenType.LT, "'<' after MAP")
-        key = self._type()
+        key = self._inside(KEY)
         self.expect(TokenType.COMMA, "',' between key and value type of MAP")
-        value = self._type()
+        value = self._inside(VALUE)
         self.expect(TokenType.GT, "'>' that closes MAP<")
         return MapType(key, value)
 

@@ -10,20 +10,30 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.model.types.data_types import VOID, StructType
+from mergecheck.model.types.data_types import (
+    ELEMENT,
+    KEY,
+    VALUE,
+    VOID,
+    ArrayType,
+    MapType,
+    StructType,
+    declared_ddl,
+    limits_below,
+)
 from mergecheck.model.types.typed import TableSide, Typed, identifier
 from mergecheck.reference.analysis.validation import is_conditional, refused_in_plan, unevaluable_parts
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import read_sql
-from mergecheck.reference.syntax.merge_text import has_identifier_clause, plain_expression
+from mergecheck.reference.syntax.merge_text import names_a_column_by_text, plain_expression
 from mergecheck.reference.syntax.statement import is_name, name_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from mergecheck.model.types.data_types import Field, Schema, TextLimit
+    from mergecheck.model.types.data_types import DataType, Field, Schema, TextLimit
     from mergecheck.reference.asked.asker import Asked
 
 NOT_NULL_VIOLATED = "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
@@ -88,7 +98,7 @@ def row_checks(schema: Schema, properties: Mapping[str, str], asker: Asker | Non
     # R-746: of a NOT NULL column, only NULLs are looked for.
     conditions = ((c, c.invariant) for c in schema.columns if c.invariant is not None and c.nullable)
     invariant = (_check(f"the invariant of {c.name}", text, translator, asker) for c, text in conditions)
-    limit = (_limit(f"c{i}", column.limit, column.name) for i, column in enumerate(schema.columns) if column.limit)
+    limit = (_limit(f"c{i}", column) for i, column in enumerate(schema.columns) if column.limits)
     generated = (_generated(column, translator, asker) for column in schema.columns if column.generated is not None)
     return (*not_null, *check, *invariant, *limit, *generated)
 
@@ -102,10 +112,33 @@ def _not_null(sql: str, field: Field, path: str) -> Iterator[RowCheck]:
             yield from _not_null(f"({sql}).{identifier(inner.name)}", inner, f"{path}.{inner.name}")
 
 
-def _limit(sql: str, limit: TextLimit, name: str) -> RowCheck:
-    """RowCheck that a text is not longer than its declared type allows (R-822)."""
-    within = f"(({sql}) IS NULL OR length({sql}) <= {limit.length})"
-    return RowCheck(error_class=TOO_LONG, what=f"{name} {limit.ddl()}", sql=within)
+def _limit(sql: str, column: Field) -> RowCheck:
+    """RowCheck that no text in a column is longer than its declared type allows (R-822)."""
+    within = " AND ".join(_within(sql, column.type, column.limits))
+    return RowCheck(
+        error_class=TOO_LONG, what=f"{column.name} {declared_ddl(column.type, column.limits)}", sql=f"({within})"
+    )
+
+
+def _within(sql: str, data_type: DataType, limits: Sequence[TextLimit]) -> Iterator[str]:
+    """Write the conditions on a value whose texts have lengths; a NULL around a text, or in its place, has none."""
+    for limit in limits:
+        if not limit.path:
+            yield f"(({sql}) IS NULL OR length({sql}) <= {limit.length})"
+    if isinstance(data_type, StructType):
+        for field in data_type.fields:
+            yield from _within(f"({sql}).{identifier(field.name)}", field.type, limits_below(limits, field.name))
+    elif isinstance(data_type, ArrayType):
+        yield from _all_within(sql, data_type.element, limits_below(limits, ELEMENT))
+    elif isinstance(data_type, MapType):
+        yield from _all_within(f"map_keys({sql})", data_type.key, limits_below(limits, KEY))
+        yield from _all_within(f"map_values({sql})", data_type.value, limits_below(limits, VALUE))
+
+
+def _all_within(sql: str, data_type: DataType, limits: Sequence[TextLimit]) -> Iterator[str]:
+    if limits:
+        within = " AND ".join(_within("x", data_type, limits))
+        yield f"(({sql}) IS NULL OR len(list_filter({sql}, lambda x: NOT ({within}))) = 0)"
 
 
 def _check(name: str, text: str, translator: Translator, asker: Asker) -> RowCheck:
@@ -137,7 +170,7 @@ def _read(text: str) -> tuple[exp.Expr | None, str | None]:
         if isinstance(cause, RejectedError) and cause.error_class != _SYNTAX:
             return None, cause.error_class
         raise
-    return node, _INTERNAL if has_identifier_clause(text) else refused_in_plan(node)
+    return node, _INTERNAL if names_a_column_by_text(text) else refused_in_plan(node)
 
 
 def _never(error_class: str, what: str, fault: Fault) -> RowCheck:

@@ -188,9 +188,20 @@ def plain_expression(sql: str) -> str:
         return write(_read(sql, "expression"))
 
 
-def has_identifier_clause(sql: str) -> bool:
-    """Return whether an expression names something by ``IDENTIFIER('name')``."""
-    return any(word.key == "IDENTIFIER" and after.key == "(" for word, after in pairwise(read_tokens(sql)))
+def names_a_column_by_text(sql: str) -> bool:
+    """Return whether an expression has ``IDENTIFIER('name')`` in place of a column; a function so named is none."""
+    tokens = read_tokens(sql)
+    for place, (word, after) in enumerate(pairwise(tokens)):
+        if word.key != "IDENTIFIER" or after.key != "(":
+            continue
+        depth = 0
+        for last, token in enumerate(tokens[place + 1 :], start=place + 1):
+            depth += (token.key == "(") - (token.key == ")")
+            if not depth:
+                if tokens[last + 1 : last + 2] and tokens[last + 1].key == "(":
+                    break
+                return True
+    return False
 
 
 @contextmanager

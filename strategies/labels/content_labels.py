@@ -209,7 +209,7 @@ def storage_labels(case: Case) -> Iterator[str]:
             "table:marks-rows": case.target.properties.get(DELETION_VECTORS) == "true",
             "table:identity-column": any(column.identity is not None for column in case.target.schema.columns),
             "column:invariant": any(column.invariant is not None for column in case.target.schema.columns),
-            "column:text-length": any(column.limit is not None for column in case.target.schema.columns),
+            "column:text-length": any(column.limits for column in case.target.schema.columns),
             "table:widens-types": case.target.properties.get(TYPE_WIDENING) == "true",
             "table:widened-columns": bool(layout.widened_columns),
             "table:named-features": any(name.startswith(FEATURE_PREFIX) for name in case.target.properties),

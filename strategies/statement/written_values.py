@@ -120,7 +120,7 @@ def _is_free(target: Target, column: Field) -> bool:
     """Return whether a column may hold any text or number."""
     return (
         column.type in _RANDOM
-        and column.limit is None
+        and not column.limits
         and column.generated is None
         and column.identity is None
         and column.invariant is None

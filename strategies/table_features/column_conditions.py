@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.model.types.data_types import BIGINT, INT, SMALLINT, STRING, Schema, TextLimit, quote
+from mergecheck.model.types.data_types import (
+    BIGINT,
+    ELEMENT,
+    INT,
+    KEY,
+    SMALLINT,
+    STRING,
+    VALUE,
+    ArrayType,
+    MapType,
+    Schema,
+    StructType,
+    TextLimit,
+    quote,
+)
+from mergecheck.model.types.long_texts import long_texts
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.syntax.expressions import MergeTable, Reference, nodes
 from mergecheck.strategies.table_features.widening import used_names
@@ -73,7 +88,9 @@ def _with_invariant(draw: DrawFn, target: Target, column: Field, far: int) -> Fi
 def draw_text_limits(
     draw: DrawFn, target: Target, source: Source | None, statement: Statement
 ) -> tuple[Target, Source | None, dict[str, str]]:
-    """Draw lengths of some VARCHAR and CHAR columns, which the rows of the table keep to; shrinks to none.
+    """Draw lengths of some VARCHAR and CHAR columns, and of texts inside of others; the rows keep to them.
+
+    It shrinks to none.
 
     Some are too short for a text of the source, perhaps by spaces only. A merge cannot read a CHAR column of its target
     while Spark pads it (R-822), so that most statements that read one come with a setting against it.
@@ -91,14 +108,42 @@ def draw_text_limits(
 
 
 def _with_limit(draw: DrawFn, target: Target, column: Field, of_source: int) -> Field:
-    if column.type != STRING or column.generated is not None or column.name in target.partition_by:
+    if column.generated is not None or column.name in target.partition_by:
         return column
+    if column.type != STRING:
+        return _with_inner_limit(draw, target, column)
     place = target.schema.names.index(column.name)
     longest = max((len(row[place] or "") for row in target.rows), default=0)
     if not chance(draw, _MAY_BREAK_PERCENT):
         longest = max(longest, of_source)
     padded = chance(draw, _CHAR_PERCENT)
-    return replace(column, limit=TextLimit(max(1, longest + draw(_ROOM)), padded=padded))
+    return replace(column, limits=(TextLimit(max(1, longest + draw(_ROOM)), padded),))
+
+
+def _with_inner_limit(draw: DrawFn, target: Target, column: Field) -> Field:
+    """Draw the length of a text inside of a column, just long enough for those that the table has."""
+    paths = list(_text_paths(column.type))
+    if not paths:
+        return column
+    path = draw(st.sampled_from(paths))
+    place = target.schema.names.index(column.name)
+    any_text = (TextLimit(-1, path=path),)
+    found = (long for row in target.rows for long in long_texts(row[place], column.type, any_text, column.name))
+    longest = max((long.characters for long in found), default=0)
+    return replace(column, limits=(TextLimit(max(1, longest + draw(_ROOM)), path=path),))
+
+
+def _text_paths(data_type: DataType) -> Iterator[tuple[str, ...]]:
+    if isinstance(data_type, StructType):
+        parts = [(field.name, field.type) for field in data_type.fields]
+    elif isinstance(data_type, ArrayType):
+        parts = [(ELEMENT, data_type.element)]
+    elif isinstance(data_type, MapType):
+        parts = [(KEY, data_type.key), (VALUE, data_type.value)]
+    else:
+        parts = []
+    for step, inner in parts:
+        yield from [(step,)] if inner == STRING else ((step, *path) for path in _text_paths(inner))
 
 
 def _with_spaces(draw: DrawFn, target: Target, source: Source | None, statement: Statement) -> Source | None:

@@ -12,7 +12,7 @@ from mergecheck.model.arrow import rows_to_table
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.model.types.typed import TableSide, Typed
-from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED, row_checks
+from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED, TOO_LONG, row_checks
 from mergecheck.reference.analysis.values.column_values import default_value, generated_value
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
@@ -22,7 +22,7 @@ from mergecheck.reference.syntax.dialect import SparkDialect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.model.case import Row
+    from mergecheck.model.case import Row, Value
     from mergecheck.model.types.data_types import Schema
 
 TABLE = parse_schema("k INT NOT NULL, st STRUCT<x: INT NOT NULL, y: INT>, g INT GENERATED ALWAYS AS (k * 10)")
@@ -54,6 +54,34 @@ def violated(row: Row, schema: Schema = TABLE, properties: Mapping[str, str] | N
 def test_a_row_breaks_what_the_columns_say(row: Row, classes: set[str]) -> None:
     """R-741, R-222: the fields of a NULL struct are NULL; a generated column is compared null-safely."""
     assert violated(row) == classes
+
+
+DEEP = "ARRAY<STRUCT<a: VARCHAR(2), m: MAP<VARCHAR(1), ARRAY<VARCHAR(3)>>>>"
+
+
+@pytest.mark.parametrize(
+    ("ddl", "value", "is_long"),
+    [
+        ("VARCHAR(2)", "ab ", True),
+        ("ARRAY<VARCHAR(2)>", ("ab", None, "äö"), False),
+        ("ARRAY<VARCHAR(2)>", (None, "abc"), True),
+        ("ARRAY<VARCHAR(2)>", (), False),
+        ("STRUCT<a: VARCHAR(2), b: STRING>", ("ab", "longer"), False),
+        ("STRUCT<a: VARCHAR(2), b: STRING>", ("abc", None), True),
+        ("STRUCT<a: VARCHAR(2), b: STRING>", None, False),
+        ("MAP<VARCHAR(2), STRING>", (("ab", "longer"),), False),
+        ("MAP<VARCHAR(2), STRING>", (("ab", "a"), ("abc", "a")), True),
+        ("MAP<STRING, VARCHAR(2)>", (("longer", None),), False),
+        ("MAP<STRING, VARCHAR(2)>", (("a", "abc"),), True),
+        (DEEP, (None, (None, None), ("ab", (("k", ("abc", None)), ("l", None)))), False),
+        (DEEP, (("ab", (("k", ("abcd",)),)),), True),
+        (DEEP, (("ab", (("kk", ()),)),), True),
+        (DEEP, (("ab", None), ("abc", None)), True),
+    ],
+)
+def test_a_text_longer_than_declared_breaks_its_column(ddl: str, value: Value, *, is_long: bool) -> None:
+    """R-822: also inside of the column; Delta Lake 4.4 was asked about arrays, structs and maps."""
+    assert violated((value,), parse_schema(f"v {ddl}")) == ({TOO_LONG} if is_long else set())
 
 
 @pytest.mark.parametrize(("n", "broken"), [(1, False), (-1, True), (None, True)])

@@ -116,7 +116,7 @@ def constraints(e: Evidence) -> Iterator[str]:
         "generated": any(column.generated is not None for column in columns),
         "identity": any(column.identity is not None for column in columns),
         "invariant": any(column.invariant is not None for column in columns),
-        "text length": any(column.limit is not None for column in columns),
+        "text length": any(column.limits for column in columns),
         "append-only": "delta.appendOnly" in target.properties,
     }
     yield from [name for name, holds in found.items() if holds] or ["none"]

@@ -151,7 +151,7 @@ def _require_kept(schema: Schema, keep: frozenset[str]) -> None:
     Raises:
         UserInputError: an identity column has a start, a step and a mark, and a text a length; others would not fit.
     """
-    bound = [c.name for c in schema.columns if c.identity is not None or c.limit is not None]
+    bound = [c.name for c in schema.columns if c.identity is not None or c.limits]
     missing = [name for name in bound if name.lower() not in keep]
     if missing:
         raise UserInputError(

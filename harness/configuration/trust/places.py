@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from mergecheck.model.case import Case, Expectation, Source, Target
 from mergecheck.model.storage import TargetLayout
-from mergecheck.model.types.data_types import Field, Schema
+from mergecheck.model.types.data_types import Field, Schema, TextLimit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +69,7 @@ PLACES: Final[Mapping[type, Mapping[str, TextKind]]] = {
         "generated": TextKind.CONDITION,
         "invariant": TextKind.CONDITION,
     },
+    TextLimit: {"path": TextKind.NAME},
 }
 """The fields of a case's dataclasses that hold texts. Other fields hold none, or dataclasses that hold them."""
 

@@ -208,7 +208,7 @@ RULES = (
     Rule(number="R-817", out_of_reach="needs a session's cache; tested on the engine"),
     Rule(number="R-818", out_of_reach="which rows they give is not defined"),
     Rule(number="R-819", reached=lambda e: len(e.resolved()) >= _MANY_CLAUSES),
-    Rule(number="R-822", reached=lambda e: any(c.limit is not None for c in e.case.target.schema.columns)),
+    Rule(number="R-822", reached=lambda e: any(c.limits for c in e.case.target.schema.columns)),
     Rule(number="R-823", reached=_duplicate_source_names),
     Rule(number="R-824", reached=_alias_is_column),
 )

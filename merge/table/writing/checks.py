@@ -24,6 +24,7 @@ from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.syntax.dialect import quote_name, tokenize, without_final_comment
 from mergecheck.merge.syntax.expression_reader import parse_expression
+from mergecheck.merge.syntax.identifier_clause import names_a_column, with_names
 from mergecheck.merge.table.log.partition_values import sql_string
 from mergecheck.merge.table.writing.row_records import ACTION
 from mergecheck.merge.types.invariants import invariants
@@ -39,6 +40,7 @@ CONSTRAINT_PREFIX: Final = "delta.constraints."
 GENERATION_EXPRESSION: Final = "delta.generationExpression"
 VIOLATION_COLUMN: Final = "_violation_"
 VIOLATED, TOO_LONG = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"
+GENERATED: Final = "Generated Column"
 UNEVALUABLE, NOT_STARTED = "INTERNAL_ERROR", "SparkException"
 """The latter has no class of Spark's: a task of Delta ends with an error of Java."""
 
@@ -80,9 +82,9 @@ def table_checks(properties: Mapping[str, str], schema: StructType) -> tuple[Che
         expression = (field.metadata or {}).get(GENERATION_EXPRESSION)
         if expression is not None:
             holds = f"<=> ({_unwrapped(expression, of=f'the generated column {field.name}')})"
-            checks.append(
-                _check("Generated Column", f"{field.name} {holds}", f"{quote_name(field.name)} {holds}", scope, clock)
-            )
+            text, condition = f"{field.name} {holds}", f"{quote_name(field.name)} {holds}"
+            refused = _refused(GENERATED, condition)
+            checks.append(refused or _check(GENERATED, text, condition, scope, clock))
     for condition in invariants(schema):
         text = _unwrapped(condition, of="an invariant")
         checks.append(_constraint(f"EXPRESSION({text})", text, scope, clock))
@@ -144,11 +146,19 @@ def check_plan(checks: Sequence[Check], spark: SparkSession) -> None:
             raise check.refusal
 
 
+def _refused(name: str, text: str) -> Check | None:
+    """Make the check that no write can be planned with (R-747); None if one can."""
+    error_class = UNEVALUABLE if names_a_column(text) else refused_in_plan(parse_expression(text), text)
+    if error_class is None:
+        return None
+    refusal = AnalysisError(error_class, f"Spark cannot evaluate the constraint {name} ({text}). Drop it.")
+    return Check(name=name, text=text, sql="false", columns={}, refusal=refusal)
+
+
 def _constraint(name: str, text: str, scope: Scope, clock: StatementClock) -> Check:
+    if (refused := _refused(name, text)) is not None:
+        return refused
     tree = parse_expression(text)
-    if error_class := refused_in_plan(tree, text):
-        refusal = AnalysisError(error_class, f"Spark cannot evaluate the constraint {name} ({text}). Drop it.")
-        return Check(name=name, text=text, sql="false", columns={}, refusal=refusal)
     without_value, without_start = unevaluable_parts(tree), parts_without_a_start(tree)
     if any(map(may_be_left_out, [*without_value, *without_start])) or (without_value and without_start):
         raise UnsupportedStatementError(
@@ -188,8 +198,14 @@ def _message(check: Check) -> str:
 
 
 def _unwrapped(text: str, *, of: str) -> str:
-    """Remove brackets around a whole expression, since messages add their own."""
+    """Remove brackets around a whole expression, since messages add their own, and write names for IDENTIFIER.
+
+    A column is named by IDENTIFIER in no text that Delta can evaluate, so that such a text stays as it is.
+    """
     try:
+        if names_a_column(text):
+            return without_final_comment(text)
+        text = with_names(text)
         while isinstance(parse_expression(text), exp.Paren):
             tokens = tokenize(text)
             text = text[tokens[0].end + 1 : tokens[-1].start].strip()

@@ -52,6 +52,14 @@ def _faults(case: Case, *rows: Row, schema: str | None = None) -> list[tuple[str
         ("id INT, v INT GENERATED ALWAYS AS (id + 1)", {}, (2, 3), (2, 4), "R-222"),
         ("id INT, v INT GENERATED ALWAYS AS (id + 1)", {}, (None, None), (2, None), "R-222"),
         ("id INT, v VARCHAR(2)", {}, (2, "ab"), (2, "abc"), "R-822"),
+        ("id INT, v ARRAY<VARCHAR(2)>", {}, (2, ("ab", None)), (2, ("a", "abc")), "R-822"),
+        (
+            "id INT, v MAP<VARCHAR(2), STRUCT<a: VARCHAR(1)>>",
+            {},
+            (2, (("ab", ("a",)),)),
+            (2, (("a", ("ab",)),)),
+            "R-822",
+        ),
     ],
 )
 def test_a_stored_row_that_breaks_what_the_table_declares_is_a_mismatch(

@@ -208,7 +208,7 @@ def test_a_leading_with_belongs_to_the_source() -> None:
 def test_identifier_gives_a_name() -> None:
     """``IDENTIFIER('a.b')`` is ``a.b``; a table may also be called so."""
     read = parse_merge("MERGE INTO IDENTIFIER('t') USING identifier('a.b') s ON TRUE WHEN MATCHED THEN DELETE")
-    assert (read.target, read.source, read.source_alias) == ("t", "a.b", "s")
+    assert (read.target, read.source, read.source_alias) == ("`t`", "`a`.`b`", "s")
     assert parse_merge("MERGE INTO identifier USING s ON TRUE WHEN MATCHED THEN DELETE").target == "identifier"
     with pytest.raises(UnsupportedStatementError):
         parse_merge("MERGE INTO IDENTIFIER('a' || 'b') USING s ON TRUE WHEN MATCHED THEN DELETE")

@@ -15,6 +15,7 @@ from mergecheck.model.case_file import case_from_json, case_to_json
 from mergecheck.model.errors import CaseFormatError
 from mergecheck.model.limits import MAX_CELLS, MAX_TABLES
 from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
@@ -79,11 +80,11 @@ def test_a_name_that_is_no_plain_word_is_refused(name: str) -> None:
         ),
         (
             {"dim": {"schema": "k INT, c VARCHAR(2)", "rows": [[1, "ab"], [2, "äöü"]]}},
-            r"rows: 'c' is VARCHAR\(2\), and a text has 3 characters; no table holds it",
+            r"rows: c is VARCHAR\(2\), and a text has 3 characters; no table holds it",
         ),
         (
-            {"dim": {"schema": "k INT, c STRUCT<x: VARCHAR(3)>", "rows": []}},
-            "VARCHAR inside of another type; only a column of the target may have a length. Write STRING",
+            {"dim": {"schema": "k INT, c MAP<STRING, VARCHAR(3)>", "rows": [[1, [["a", "abc"], ["b", "abcd"]]]]}},
+            r"rows: c.value is VARCHAR\(3\), and a text has 4 characters; no table holds it",
         ),
         ({"dim": {"schema": "k INT, c ARRAY<CHAR(3)>", "rows": []}}, "CHAR inside of another type"),
         ({"dim": {"schema": "k INT DEFAULT 1", "rows": []}}, "only target columns may"),
@@ -127,7 +128,9 @@ def test_the_reference_reads_tables_in_queries(sql: str, rows: list[tuple[int, s
 
 
 def test_a_varchar_of_a_source_is_read_as_string() -> None:
-    """As its readers see it: only a write looks at the length (R-822)."""
+    """As its readers see it, inside of a column, too: only a write looks at the length (R-822)."""
+    nested = case(tables={"dim": {"schema": "k INT, c STRUCT<x: VARCHAR(3)>", "rows": []}})
+    assert nested.tables["dim"].schema == parse_schema("k INT, c STRUCT<x: STRING>")
     dim = {"schema": "k INT, name VARCHAR(6)", "rows": [[10, "ten"], [20, "twenty"], [30, None]]}
     read = case(tables={"dim": dim})
     assert read.tables["dim"].schema.columns[1] == case().tables["dim"].schema.columns[1]

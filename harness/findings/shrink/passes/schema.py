@@ -49,13 +49,14 @@ def without_fields(case: Case) -> Iterator[Case]:
 
 
 def without_own_values(case: Case) -> Iterator[Case]:
-    """Yield cases in which one column of the target lost its default, its generation expression or its NOT NULL."""
+    """Yield cases in which one column of the target lost its default, its lengths, its NOT NULL or the like."""
     columns = case.target.schema.columns
     for i, column in enumerate(columns):
         bare = as_nullable(Schema((column,))).columns[0]
         for smaller in (
             replace(column, default=None),
             replace(column, generated=None),
+            replace(column, limits=()),
             replace(column, nullable=True),
             replace(column, type=bare.type),
         ):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.properties.merge_text import without_field
-from mergecheck.model.types.data_types import Schema, StructType
+from mergecheck.model.types.data_types import Schema, StructType, limits_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,12 +41,16 @@ def _unwrapped(case: Case, name: str, field: str) -> Case:
 def _unwrapped_schema(schema: Schema, name: str) -> Schema:
     return Schema(
         tuple(
-            replace(column, type=column.type.fields[0].type)
+            _unwrapped_column(column, column.type.fields[0])
             if column.name.lower() == name and isinstance(column.type, StructType) and _is_lone(column)
             else column
             for column in schema.columns
         )
     )
+
+
+def _unwrapped_column(column: Field, only: Field) -> Field:
+    return replace(column, type=only.type, limits=limits_below(column.limits, only.name))
 
 
 def _unwrapped_rows(rows: tuple[Row, ...], schema: Schema, name: str) -> tuple[Row, ...]:

@@ -97,9 +97,9 @@ def _key(cell: Value) -> str:
 
 
 def _changed_schema(schema: Schema, places: frozenset[int]) -> Schema:
-    """Make columns INT; an identity column and one with a length have other types, so they become plain ones."""
+    """Make columns INT; an identity column and one with lengths have other types, so they become plain ones."""
     columns = enumerate(schema.columns)
-    return Schema(tuple(replace(c, type=INT, identity=None, limit=None) if i in places else c for i, c in columns))
+    return Schema(tuple(replace(c, type=INT, identity=None, limits=()) if i in places else c for i, c in columns))
 
 
 def _changed_rows(rows: tuple[Row, ...], places: frozenset[int], numbers: dict[str, int]) -> tuple[Row, ...]:
