@@ -92,7 +92,8 @@ def _folder_faults(
         name = unquote(escaped) if unquote(escaped) in columns else simplified.get(escaped)
         if not equals or name is None:
             continue
-        text, logged = None if said == HIVE_NULL else unquote(said), values.get(name)
+        logged = values.get(name)
+        text = None if said == HIVE_NULL != logged else unquote(said)  # a text may be Hive's word for NULL
         if not _is_same(text, logged, columns[name], time_zone) and not _is_simplified(said, logged or ""):
             yield f"{what} lies in a folder of {name} {text!r}, but has {logged!r}"
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.expressions.resolved import ResolvedExpression
     from mergecheck.merge.expressions.scope import Scope
 
+STAR_MISUSED: Final = "INVALID_USAGE_OF_STAR_OR_REGEX"
 UNBOUND: Final = "UNBOUND_SQL_PARAMETER"
 _CONDITIONAL = frozenset({"if", "nullif", "nvl2"})
 
@@ -58,9 +59,7 @@ def check_rewritten(tree: exp.Expr, scope: Scope, *, where: str, text: str) -> N
     if tree.find(exp.Placeholder) is not None:
         raise AnalysisError(UNBOUND, f"Nobody gives the parameters in {where} values: {text}. Write the values.")
     if any(star.find_ancestor(exp.Query) is None and not _is_counted(star) for star in tree.find_all(exp.Star)):
-        raise AnalysisError(
-            "INVALID_USAGE_OF_STAR_OR_REGEX", f"Invalid usage of '*' in {where}: {text}. Name the columns instead."
-        )
+        raise AnalysisError(STAR_MISUSED, f"Invalid usage of '*' in {where}: {text}. Name the columns instead.")
     if any(not isinstance(one.parent, exp.Anonymous | exp.Kwarg) for one in tree.find_all(exp.Lambda)):
         raise AnalysisError("INTERNAL_ERROR", f"A lambda in {where} is no argument of a function: {text}.")
     calls = [call for call in tree.find_all(exp.Anonymous) if call.find_ancestor(exp.Query) is None]
@@ -100,7 +99,7 @@ def refused_in_plan(tree: exp.Expr, text: str) -> str | None:
     if tree.find(exp.Placeholder) is not None:
         return UNBOUND
     if any(star.find_ancestor(exp.Query) is None and not _is_counted(star) for star in tree.find_all(exp.Star)):
-        return "INVALID_USAGE_OF_STAR_OR_REGEX"
+        return STAR_MISUSED
     if reads_tables(text):  # also one that there is: Delta does not look for it
         return "TABLE_OR_VIEW_NOT_FOUND"
     if called & GENERATORS:

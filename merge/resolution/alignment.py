@@ -54,6 +54,13 @@ class Alignment:
                 values.append(value_of(index, found))
         new = {index: value.sql for index, value in enumerate(values)}
         ids = self.generated_ids(clause)
+        for index, text in self.implicit.unresolved.items():
+            if not given[index]:
+                raise AnalysisError(
+                    "DELTA_CANNOT_RESOLVE_EXPRESSION",
+                    f"The generation expression of column {self.final_schema.names[index]} has a star "
+                    f"and cannot be computed: {text}. Assign the column.",
+                )
         for index, expression in self.implicit.generated.items():
             if not given[index]:
                 column = self.final_schema.fields[index]
@@ -165,7 +172,7 @@ def check_assignments(
     paths = [assignment.path for assignment in clause.assignments]
     _check_identities(clause, final_schema, implicit, conf)
     if clause.action is ActionType.INSERT:
-        fixed = conf.fix_case_sensitive_duplicate_columns and bool(implicit.generated or implicit.identities)
+        fixed = conf.fix_case_sensitive_duplicate_columns and implicit.has_generated
         check_insert_columns(paths, ignore_case=fixed and not conf.case_sensitive)
     else:
         check_update_paths(paths, final_schema, case_sensitive=conf.case_sensitive)

@@ -9,10 +9,12 @@ from sqlglot.tokens import TokenType
 
 from mergecheck.merge.errors import UnsupportedStatementError
 from mergecheck.merge.expressions.binding import bind, edited
+from mergecheck.merge.expressions.conditions import STAR_MISUSED, refused_in_plan
 from mergecheck.merge.expressions.functions import NON_DETERMINISTIC, called_functions, subqueries
 from mergecheck.merge.expressions.resolved import ResolvedExpression, target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.syntax.dialect import tokenize
+from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.syntax.identifier_clause import with_names
 from mergecheck.merge.types.identity import Identity, identities
 
@@ -31,12 +33,19 @@ GENERATION_EXPRESSION: Final = "delta.generationExpression"
 class ImplicitColumns:
     """The default and generation expressions of a table, and its identity columns, by the position of their column.
 
-    Generation expressions are over the table's columns, by their positional names.
+    Generation expressions are over the table's columns, by their positional names. ``unresolved`` has the texts of
+    those that cannot be computed, since they have a star: a clause may still give such a column a value.
     """
 
     defaults: Mapping[int, ResolvedExpression] = field(default_factory=dict)
     generated: Mapping[int, ResolvedExpression] = field(default_factory=dict)
     identities: Mapping[int, Identity] = field(default_factory=dict)
+    unresolved: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def has_generated(self) -> bool:
+        """Whether the table makes values of some columns by itself, defaults not counted."""
+        return bool(self.generated or self.unresolved or self.identities)
 
     @property
     def expressions(self) -> tuple[ResolvedExpression, ...]:
@@ -56,18 +65,29 @@ def implicit_columns(schema: StructType, *, case_sensitive: bool, clock: Stateme
     )
     nothing = Scope(relations=(), case_sensitive=case_sensitive)
 
-    def read(key: str, scope: Scope, what: str) -> dict[int, ResolvedExpression]:
-        found = {i: f.metadata[key] for i, f in enumerate(schema.fields) if key in (f.metadata or {})}
+    def texts(key: str) -> dict[int, str]:
+        found = ((index, (column.metadata or {}).get(key)) for index, column in enumerate(schema.fields))
+        return {index: with_names(text) for index, text in found if text is not None}
+
+    def bound(given: Mapping[int, str], scope: Scope, what: str) -> dict[int, ResolvedExpression]:
         return {
-            index: bind(with_names(text), scope, where=f"{what} of column {schema.names[index]}", clock=clock)
-            for index, text in found.items()
+            index: bind(text, scope, where=f"{what} of column {schema.names[index]}", clock=clock)
+            for index, text in given.items()
         }
 
+    generated = texts(GENERATION_EXPRESSION)
+    unresolved = {index: text for index, text in generated.items() if _has_star(text)}
+    computed = {index: text for index, text in generated.items() if index not in unresolved}
     return ImplicitColumns(
-        defaults=read(CURRENT_DEFAULT, nothing, "default"),
-        generated=read(GENERATION_EXPRESSION, table, "generation expression"),
+        defaults=bound(texts(CURRENT_DEFAULT), nothing, "default"),
+        generated=bound(computed, table, "generation expression"),
         identities=identities(schema),
+        unresolved=unresolved,
     )
+
+
+def _has_star(text: str) -> bool:
+    return "*" in text and refused_in_plan(parse_expression(text), text) == STAR_MISUSED
 
 
 def generated_value(generated: ResolvedExpression, new_values: Mapping[int, str], *, column: str) -> str:

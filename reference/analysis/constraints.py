@@ -178,13 +178,16 @@ def _never(error_class: str, what: str, fault: Fault) -> RowCheck:
 
 
 def _generated(column: Field, translator: Translator, asker: Asker) -> RowCheck:
-    """RowCheck that a generated column holds its expression's value, NULL included (R-222)."""
+    """RowCheck that a generated column holds its expression's value, NULL included (R-222, R-747)."""
     assert column.generated is not None, "only generated columns come here"  # noqa: S101 - for mypy
+    what = f"Generated Column ({column.name} <=> ({column.generated}))"
+    refusal = _read(column.generated)[1]
+    if refusal is not None:
+        return _never(refusal, what, Fault.IN_PLAN)
     name = exp.column(exp.to_identifier(column.name, quoted=True))
     node = exp.NullSafeEQ(this=name, expression=exp.paren(parsed(column.generated)))
     text = f"`{column.name.replace('`', '``')}` <=> ({column.generated})"
     condition = _translated(node, text, translator, asker)
-    what = f"Generated Column ({column.name} <=> ({column.generated}))"
     return RowCheck(
         error_class=CHECK_VIOLATED,
         what=what,

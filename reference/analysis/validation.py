@@ -48,6 +48,7 @@ _CONDITIONAL = (exp.Case, exp.If, exp.In, exp.Lambda, exp.Nvl2, exp.Nullif)
 _LEFT_FIRST = (exp.And, exp.Or, exp.Coalesce)
 _TIME_WINDOWS = frozenset({"window", "session_window"})
 _WINDOW_TIME = "window_time"
+STAR_MISUSED = "INVALID_USAGE_OF_STAR_OR_REGEX"
 _MISSING = "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT"
 
 _IN_EXISTS = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY"
@@ -60,7 +61,7 @@ def check_rewritten(node: exp.Expr, scope: Scope) -> None:
         RejectedError: for stars, grouping functions, windows of time, window functions without OVER.
     """
     if any(isinstance(part, exp.Star) and not _is_counted(part) for part in _outside(node)):
-        raise RejectedError("INVALID_USAGE_OF_STAR_OR_REGEX", f"a star in {scope.place}: {_text(node)}")
+        raise RejectedError(STAR_MISUSED, f"a star in {scope.place}: {_text(node)}")
     outside = _functions(node, inside_queries=False)
     for part in outside:
         names = _names(part)
@@ -93,7 +94,7 @@ def refused_in_plan(node: exp.Expr) -> str | None:
     queries = [part for part in outside if isinstance(part, exp.Query)]
     names = frozenset().union(*map(_names, outside))
     if any(isinstance(part, exp.Star) and not _is_counted(part) for part in outside):
-        return "INVALID_USAGE_OF_STAR_OR_REGEX"
+        return STAR_MISUSED
     if any(isinstance(table.this, exp.Func) for query in queries for table in query.find_all(exp.Table)):
         raise UnsupportedByReferenceError("a function of tables in a constraint")
     if any(_tables(query) for query in queries):

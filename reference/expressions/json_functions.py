@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from mergecheck.model.errors import CaseFormatError, UnsupportedByReferenceError
+from mergecheck.model.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import (
     BOOLEAN,
     DATE,
@@ -23,7 +23,7 @@ from mergecheck.model.types.data_types import (
     NestedType,
     StructType,
 )
-from mergecheck.model.types.ddl import parse_schema, parse_type
+from mergecheck.model.types.ddl import parse_schema
 from mergecheck.model.types.implicit_casts import type_word
 from mergecheck.model.types.typed import Typed, combine, duckdb_type, identifier
 from mergecheck.reference.casts.cast_sql import let, unsupported
@@ -89,14 +89,18 @@ def _from_json(operands: Sequence[exp.Expr], translate: Translate) -> Typed:
     count(operands, 2)
     value, schema = text(operands[0], translate), literal_text(operands[1])
     try:
-        data_type = parse_type(schema)
+        columns = parse_schema(f"x {schema}").columns
+        data_type = columns[0].type
     except CaseFormatError:
         try:
-            data_type = StructType(tuple(parse_schema(schema).columns))
+            columns = parse_schema(schema).columns
+            data_type = StructType(tuple(columns))
         except CaseFormatError:
             raise UnsupportedByReferenceError("from_json to a type that case files do not have") from None
     if not isinstance(data_type, NestedType):
         raise UnsupportedByReferenceError("from_json to an atomic type")
+    if any(column.limits for column in columns):
+        raise RejectedError("UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING", f"from_json to a text with a length: {schema}")
     sql = let(_plain_json(value.sql), f"CASE WHEN json_type(x) = 'NULL' THEN {_OTHER} ELSE {_read('x', data_type)} END")
     return combine(sql, data_type, value, partial=True)
 

@@ -250,7 +250,8 @@ def _identified(operands: tuple[Tree, ...]) -> str:
 
 
 def _parameter(tree: Tree) -> str:
-    raise RejectedError("UNBOUND_SQL_PARAMETER", f"nobody gives the parameter {_joined(tree)} a value")
+    unresolved = frozenset({"DELTA_MERGE_UNRESOLVED_EXPRESSION"})  # a name that means nothing is found before it
+    raise RejectedError("UNBOUND_SQL_PARAMETER", f"nobody gives the parameter {_joined(tree)} a value", unresolved)
 
 
 def _alias(tree: Tree) -> str:

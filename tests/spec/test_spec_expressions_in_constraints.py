@@ -100,6 +100,50 @@ def test_the_merge_sorts_constraints_as_delta_does(name: str) -> None:
         assert found == wanted
 
 
+UNCOMPUTED, IN_PLAN, INTERNAL = "DELTA_CANNOT_RESOLVE_EXPRESSION", "INVALID_USAGE_OF_STAR_OR_REGEX", "INTERNAL_ERROR"
+GENERATED = [
+    ("coalesce(*)", "WHEN MATCHED THEN UPDATE SET v = 5", UNCOMPUTED),
+    ("coalesce(*)", "WHEN MATCHED AND s.v = 77 THEN UPDATE SET v = 5", UNCOMPUTED),
+    ("coalesce(*)", "AND s.v = 77 WHEN MATCHED THEN UPDATE SET v = 5", UNCOMPUTED),
+    ("coalesce(*)", "WHEN MATCHED THEN UPDATE SET id = 1", UNCOMPUTED),
+    ("coalesce(*)", "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)", UNCOMPUTED),
+    ("coalesce(*)", "WHEN NOT MATCHED THEN INSERT (id, v, g) VALUES (s.id, s.v, 3)", IN_PLAN),
+    ("coalesce(*)", "WHEN MATCHED THEN UPDATE SET g = 3", IN_PLAN),
+    ("coalesce(*)", "WHEN MATCHED THEN DELETE", IN_PLAN),
+    ("IDENTIFIER('v')", "WHEN MATCHED THEN UPDATE SET v = 5", INTERNAL),
+    ("IDENTIFIER('v')", "AND s.v = 77 WHEN MATCHED THEN UPDATE SET v = 5", None),
+    ("IDENTIFIER('v')", "WHEN NOT MATCHED THEN INSERT (id, v, g) VALUES (s.id, s.v, 30)", INTERNAL),
+    ("IDENTIFIER('v')", "WHEN MATCHED THEN DELETE", INTERNAL),
+    ("IDENTIFIER('abs')(v)", "WHEN MATCHED THEN UPDATE SET v = 5", None),
+]
+
+
+@pytest.mark.parametrize(("text", "clauses", "wanted"), GENERATED)
+def test_a_generated_column_is_checked_by_the_same_rules(text: str, clauses: str, wanted: str | None) -> None:
+    """A star in it is met earlier where a clause computes the column; Delta Lake 4.4 was asked."""
+    document = {
+        "format_version": 1,
+        "id": "generated",
+        "target": {"schema": f"id INT, v INT, g INT GENERATED ALWAYS AS ({text})", "rows": [[1, 1, 1]]},
+        "source": {"schema": "id INT, v INT", "rows": [[1, 10], [3, 30]]},
+        "sql": f"MERGE INTO target t USING source s ON t.id = s.id {clauses}",
+    }
+    answer = REFERENCE.evaluate(case_from_json(document, where="test")).answer
+    assert isinstance(answer, Prediction if wanted is None else Rejection), answer
+    assert wanted is None or (answer.error_class, answer.other_classes) == (wanted, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"), [("coalesce(*)", IN_PLAN), ("IDENTIFIER('v')", INTERNAL), ("IDENTIFIER('abs')(v)", None)]
+)
+def test_the_merge_checks_a_generated_column_by_the_same_rules(text: str, refusal: str | None) -> None:
+    """Its merges are in tests/regress/expressions-of-a-table.jsonl."""
+    schema = StructType().add("v", IntegerType())
+    schema = schema.add("g", IntegerType(), metadata={"delta.generationExpression": text})
+    (check,) = table_checks({}, schema)
+    assert (None if check.refusal is None else check.refusal.error_class) == refusal
+
+
 @pytest.mark.parametrize(
     ("text", "reads"),
     [

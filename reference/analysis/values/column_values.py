@@ -8,6 +8,7 @@ from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types.data_types import BIGINT, TIMESTAMP, VOID
 from mergecheck.model.types.typed import TableSide, Typed, typed_null
 from mergecheck.reference.analysis.constraints import parsed
+from mergecheck.reference.analysis.validation import STAR_MISUSED, refused_in_plan
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.casts.conversions import Failure, cast
 from mergecheck.reference.expressions.names import Relation, Scope
@@ -68,11 +69,15 @@ def generated_value(
         case_sensitive: ``spark.sql.caseSensitive``.
 
     Raises:
+        RejectedError: for an expression with a star, which Spark does not resolve here.
         UnsupportedByReferenceError: for an expression that the reference cannot translate.
         ValueError: for a column that is not generated.
     """
     if column.generated is None:
         raise ValueError(f"column {column.name} has no generation expression")
+    if refused_in_plan(parsed(column.generated)) == STAR_MISUSED:
+        what = f"the generation expression of {column.name}, {column.generated}"
+        raise RejectedError("DELTA_CANNOT_RESOLVE_EXPRESSION", f"{what}, has a star")
     given = tuple(f"({values[c.name].sql})" if c.name in values else _UNKNOWN for c in schema.columns)
     row = Relation(side=TableSide.TARGET, qualifier="", schema=schema, values=given)
     computed = _computed(

@@ -10,11 +10,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from mergecheck.harness.delta.check_partitions import partition_faults
 from mergecheck.harness.delta.check_table import table_faults
 from mergecheck.harness.delta.read import read_actions, table_at
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import write_target
 from mergecheck.model.case import Target
+from mergecheck.model.types.data_types import STRING
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.model.values import decode_row
 
@@ -120,6 +122,13 @@ def test_a_file_lies_in_the_folder_of_its_partition(merged: Merged, path: str) -
     (found,) = merged.commit()
     assert found[0] == "R-718"
     assert "lies in a folder of p" in found[1]
+
+
+@pytest.mark.parametrize(("value", "is_fault"), [("__HIVE_DEFAULT_PARTITION__", False), (None, False), ("x", True)])
+def test_hives_word_for_null_may_be_a_text(value: str | None, *, is_fault: bool) -> None:
+    """R-718: its folder is named like that of NULL."""
+    add = {"path": "p=__HIVE_DEFAULT_PARTITION__/part-1.parquet", "partitionValues": {"p": value}}
+    assert bool(list(partition_faults([{"add": add}], [], {"p": STRING}, time_zone="UTC"))) is is_fault
 
 
 CASTS = [
