@@ -27,7 +27,7 @@ from mergecheck.harness.verdict import ExitCode, MergecheckError, MissingExtraEr
 from mergecheck.model.errors import CaseFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _HELP = """Find correctness bugs in MERGE INTO: compare an engine with a DuckDB reference on random and saved cases.
 
@@ -49,13 +49,20 @@ cli = click.version_option(package_name="mergecheck", message="mergecheck %(vers
 )
 
 
-def main(arguments: Sequence[str] | None = None, *, command: click.Command = cli, name: str = "mergecheck") -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    command: click.Command = cli,
+    name: str = "mergecheck",
+    closing: list[Callable[[], None]] | None = None,
+) -> int:
     """Run a command line. A mistake of the user is reported in one message, without a traceback.
 
     Args:
         arguments: the arguments after the program's name; None means this process's own.
         command: mergecheck's verbs, or a command of another program.
         name: the program's name.
+        closing: gets what closes the engines, for a caller that does this when the output is out; None closes them.
 
     Returns:
         The exit code (``ExitCode``).
@@ -63,7 +70,7 @@ def main(arguments: Sequence[str] | None = None, *, command: click.Command = cli
     make_streams_safe()
     logging.basicConfig(handlers=[LogNotices()])
     try:
-        code = _run(arguments, command, name)
+        code = _run(arguments, command, name, closing)
         sys.stdout.flush()
     except BrokenPipeError:
         discard_output()
@@ -75,9 +82,11 @@ def main(arguments: Sequence[str] | None = None, *, command: click.Command = cli
     return code
 
 
-def _run(arguments: Sequence[str] | None, command: click.Command, name: str) -> int:
+def _run(
+    arguments: Sequence[str] | None, command: click.Command, name: str, closing: list[Callable[[], None]] | None
+) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
-    results = Results(sys.stdout)
+    results = Results(sys.stdout, [] if closing is None else closing)
     # An engine's output must not get into the one document.
     out, err = LentStream(sys.stderr if "--json" in given else sys.stdout), LentStream(sys.stderr)
     lent = contextlib.ExitStack()
@@ -85,7 +94,11 @@ def _run(arguments: Sequence[str] | None, command: click.Command, name: str) -> 
     lent.enter_context(contextlib.redirect_stderr(err))
     try:
         with lent, interrupts_kept(also_swallowed=False):  # a run ends with a summary
-            answer = command.main(args=given, prog_name=name, standalone_mode=False, obj=results)
+            try:
+                answer = command.main(args=given, prog_name=name, standalone_mode=False, obj=results)
+            finally:
+                while closing is None and results.closing:
+                    results.closing.pop()()
     except click.ClickException as error:
         usage_error(error)
         return error.exit_code

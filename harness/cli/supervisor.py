@@ -16,13 +16,15 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
 _EXIT_SECONDS = 30.0
 """The time for a process to end after it has reported its exit code: libraries join threads and close connections."""
 _ORPHAN_SECONDS = 20.0
 """A run whose parent is gone gets this time for its summary and its temporary files."""
+_CLOSE_SECONDS = 65.0
+"""The time for an engine to close; it is interrupted before (``CLOSE_SECONDS``)."""
 _FORWARDED = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -55,14 +57,14 @@ def _open_closed_streams() -> None:
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, closing: list[Callable[[], None]] | None = None) -> int:
     from mergecheck.harness.processes.interrupts import interrupts_kept, lost_interrupts_repeated  # noqa: PLC0415 - as below
 
     # a library that is interrupted while it is imported may raise an ImportError
     with lost_interrupts_repeated(), interrupts_kept(also_swallowed=False):
         from mergecheck.harness.cli.command_line import main as run  # noqa: PLC0415 - the parent needs none of it
 
-        return run(arguments)
+        return run(arguments, closing=closing)
 
 
 def _supervise() -> int:
@@ -86,18 +88,39 @@ def _be_child(watched: int, said: int) -> int:
     ended: list[int] = []
     atexit.register(_leave, ended)  # nothing is imported yet, and what is registered first runs last
     threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
+    closing: list[Callable[[], None]] = []
     try:
-        code = _run(None)
+        code = _run(None, closing)
     except KeyboardInterrupt:  # before the command line was there to catch it
         code = 130
     ended.append(code)
     _flush()
     with contextlib.suppress(BrokenPipeError):  # the parent was killed
         os.write(said, bytes([code]))
+    _close(closing, code)
     ending = threading.Timer(_EXIT_SECONDS, os._exit, [code])
     ending.daemon = True
     ending.start()
     return code
+
+
+def _close(closing: list[Callable[[], None]], code: int) -> None:
+    """Close the engines of the run, whose code is reported and whose output is out; nothing can get into it."""
+    sys.stdout = sys.stderr
+    while closing:
+        ending = threading.Timer(_CLOSE_SECONDS, _leave_open, [code])
+        ending.daemon = True
+        ending.start()
+        with contextlib.suppress(KeyboardInterrupt):
+            closing.pop()()
+        ending.cancel()
+
+
+def _leave_open(code: int) -> None:
+    """End the process although an engine does not close, and swallows whatever interrupts it."""
+    sys.stderr.write(f"warning: the engine did not close within {_CLOSE_SECONDS:g} s, and its process was ended\n")
+    _flush()
+    os._exit(code)
 
 
 def _flush() -> None:

@@ -64,7 +64,7 @@ _logger = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def open_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Iterator[Engine]:
-    """Start an engine by name and close it at the end; temporary directories of lost processes are removed first.
+    """Start an engine by name and close it at the end.
 
     Args:
         name: as ``--engine`` takes it.
@@ -74,7 +74,6 @@ def open_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Iterator[Engine]
         UserInputError: if there is no engine of this name.
         EngineDownError: if it does not start.
     """
-    clear_leftovers()
     engine = start_engine(name, limit)
     try:
         yield engine
@@ -83,12 +82,15 @@ def open_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Iterator[Engine]
 
 
 def start_engine(name: str, limit: TimeLimit = DEFAULT_LIMIT) -> Engine:
-    """Start an engine by name; who starts it calls ``close_engine``.
+    """Start an engine by name; temporary directories of lost processes are removed first.
+
+    Who starts it calls ``close_engine``.
 
     Raises:
         UserInputError: if there is no engine of this name.
         EngineDownError: if it does not start, in time or at all.
     """
+    clear_leftovers()
     starting = replace(start_limit(name, limit), late="did not start within {seconds:g} s")
     doing = f"the engine {name!r} does not start:"
     with interrupts_kept(), starting.over(None), adapter_errors(doing, passing=UserInputError):

@@ -202,3 +202,34 @@ def test_python_m_runs_the_same_command_line(tmp_path: Path) -> None:
     ]
     assert [run.returncode for run in runs] == [2, 2]
     assert runs[0].stderr == runs[1].stderr != ""
+
+
+CLOSES_AFTER_REPORTING = """
+import time
+from mergecheck.harness.cli import supervisor
+
+def closes():
+    print("an engine's noise")
+
+def never_closes():
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            pass
+
+supervisor._CLOSE_SECONDS = 0.3
+print("the result", flush=True)
+supervisor._close([never_closes, closes], 1)
+"""
+
+
+def test_an_engine_that_swallows_its_interruption_costs_no_result() -> None:
+    """Engines are closed when the output is out and the exit code is known; the last one first."""
+    ended = subprocess.run(  # noqa: S603 - this project's own code
+        [sys.executable, "-c", CLOSES_AFTER_REPORTING], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    assert (ended.returncode, ended.stdout) == (1, "the result\n")
+    noise, warning = ended.stderr.splitlines()
+    assert noise == "an engine's noise"
+    assert warning == "warning: the engine did not close within 0.3 s, and its process was ended"

@@ -30,7 +30,7 @@ from mergecheck.harness.verdict import OutputError, UserInputError
 from mergecheck.model.errors import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rich.table import Table
@@ -257,9 +257,15 @@ def styled(text: str) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Where the JSON document of a run goes: the process's stdout, whatever ``sys.stdout`` is meanwhile."""
+    """What outlives a verb.
+
+    Attributes:
+        stream: where the JSON document of a run goes: the process's stdout, whatever ``sys.stdout`` is meanwhile.
+        closing: closes the verb's engines, the last one first, when its output is out.
+    """
 
     stream: TextIO
+    closing: list[Callable[[], None]]
 
 
 def emit_json(document: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import click
 from rich.table import Table
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.options import LEARNED, case_timeout_option, file_option, json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.cli.verbs.engines.learn import changes_since, learned_about, write_learned
@@ -22,7 +23,6 @@ from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.json import checks_not_made
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import ExitCode, UserInputError
 
 if TYPE_CHECKING:
@@ -67,14 +67,14 @@ def conform(
     if certificate_file is not None and certificate_file.exists():
         raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
     limit = TimeLimit(seconds=case_seconds)
-    with open_engine(engine_name, limit) as engine:
-        checker = Checker(engine=engine, deviations=deviations, limit=limit)
-        results = list(run_suite(engine, lambda case, _: checker.check_case(case)))
-        document = certificate(engine, results)
-        title = f"{engine.name} {engine.version}"
+    engine = engine_of_command(engine_name, limit)
+    checker = Checker(engine=engine, deviations=deviations, limit=limit)
+    results = list(run_suite(engine, lambda case, _: checker.check_case(case)))
+    document = certificate(engine, results)
+    title = f"{engine.name} {engine.version}"
     if certificate_file is not None:
         _write(certificate_file, document)
-    now = None if learned_file is None and known is None else learned_about(engine_name, limit)
+    now = None if learned_file is None and known is None else learned_about(engine, limit)
     if now is not None and learned_file is not None:
         write_learned(learned_file, now)
     changed = () if now is None or known is None else changes_since(known, now)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.html.exhaust import exhaust_page
 from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.options import (
@@ -38,7 +39,7 @@ from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
-from mergecheck.harness.search.session import WARM_UP, open_engine, reference_for, rerun_on, start_limit
+from mergecheck.harness.search.session import WARM_UP, reference_for, rerun_on, start_limit
 from mergecheck.harness.verdict import Expressions, UserInputError
 from mergecheck.model.formatting import counted
 from mergecheck.reference import MergeReference
@@ -167,19 +168,19 @@ def _on_engine(
                 shown = case_document(event.finding.report, finding=event.finding, where=event.path)
                 show(mismatch_report(shown) + "\n")
 
-    with open_engine(engine_name, limit) as engine:
-        confirm(deviations, engine, notice)
-        with interrupts_kept():  # the engine's start does not count
-            run_limited(engine, WARM_UP, start_limit(engine_name, limit))
-        checker = Checker(
-            engine=engine,
-            deviations=deviations,
-            reference=reference_for(engine, Expressions.DUCKDB).evaluate,
-            limit=limit,
-            checks=checks,
-            rerun=rerun_on(engine_name, checks=checks, deviations=deviations),
-        )
-        return run_scope(scope, checker, options, listener=listen)
+    engine = engine_of_command(engine_name, limit)
+    confirm(deviations, engine, notice)
+    with interrupts_kept():  # the engine's start does not count
+        run_limited(engine, WARM_UP, start_limit(engine_name, limit))
+    checker = Checker(
+        engine=engine,
+        deviations=deviations,
+        reference=reference_for(engine, Expressions.DUCKDB).evaluate,
+        limit=limit,
+        checks=checks,
+        rerun=rerun_on(engine_name, checks=checks, deviations=deviations),
+    )
+    return run_scope(scope, checker, options, listener=listen)
 
 
 def _numbers(text: str | None, scope: Scope) -> range:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.html.saved_cases import ShownCase, replay_page
 from mergecheck.harness.cli.options import (
@@ -36,7 +37,7 @@ from mergecheck.harness.report.document import case_document, check_name
 from mergecheck.harness.report.json import num_by_spark, num_partly, reasons_of, rejection_classes, replay_json
 from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
+from mergecheck.harness.search.session import reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import ExitCode, Expressions, Oracle, UserInputError, Verdict
 from mergecheck.model.formatting import LINE_WIDTH, counted
@@ -108,23 +109,23 @@ def replay(
     if not corpus.cases:
         raise UserInputError("no case could be read; the messages above say why")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    with open_engine(engine_name, TimeLimit(seconds=case_seconds)) as engine:
-        confirm(deviations, engine, notice)
-        checker = Checker(
-            engine=engine,
-            deviations=deviations,
-            oracle=Oracle(oracle_name),
-            reference=reference_for(engine, Expressions(expressions_name), starts_spark=True).evaluate,
-            limit=TimeLimit(seconds=case_seconds),
+    engine = engine_of_command(engine_name, TimeLimit(seconds=case_seconds))
+    confirm(deviations, engine, notice)
+    checker = Checker(
+        engine=engine,
+        deviations=deviations,
+        oracle=Oracle(oracle_name),
+        reference=reference_for(engine, Expressions(expressions_name), starts_spark=True).evaluate,
+        limit=TimeLimit(seconds=case_seconds),
+        checks=checks_named(check_names),
+        rerun=rerun_on(
+            engine_name,
+            expressions=Expressions(expressions_name),
             checks=checks_named(check_names),
-            rerun=rerun_on(
-                engine_name,
-                expressions=Expressions(expressions_name),
-                checks=checks_named(check_names),
-                deviations=deviations,
-            ),
-        )
-        reports, refused, interrupted = _check_all(corpus, checker, explaining=html_file is not None)
+            deviations=deviations,
+        ),
+    )
+    reports, refused, interrupted = _check_all(corpus, checker, explaining=html_file is not None)
     for message in refused:
         notice(f"not run: {message}")
     unreadable = (*corpus.unreadable, *refused)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import NONE_KNOWN, Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.html.saved_cases import ShownCase, own_facts, run_page
 from mergecheck.harness.cli.options import (
@@ -37,7 +38,7 @@ from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import OwnTables, own_table_json
-from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
+from mergecheck.harness.search.session import reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import EXIT_CODES, ExitCode, Expressions, UserInputError
 from mergecheck.model.formatting import LINE_WIDTH
@@ -236,11 +237,10 @@ class _How:
 
 
 def _check_all(case: Case, engine_names: tuple[str, ...], how: _How, deviations: Deviations) -> list[Checked]:
-    with contextlib.ExitStack() as stack:
-        # start all before the first case: engines on Spark share one session with all jars
-        engines = [stack.enter_context(open_engine(name, how.limit)) for name in engine_names]
-        checkers = [how.checker(*named, deviations) for named in zip(engines, engine_names, strict=True)]
-        return [_checked(case, checker) for checker in checkers]
+    # start all before the first case: engines on Spark share one session with all jars
+    engines = [engine_of_command(name, how.limit) for name in engine_names]
+    checkers = [how.checker(*named, deviations) for named in zip(engines, engine_names, strict=True)]
+    return [_checked(case, checker) for checker in checkers]
 
 
 def _checked(case: Case, checker: Checker) -> Checked:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.options import case_timeout_option, json_option
 from mergecheck.harness.cli.output.terminal import notice
 from mergecheck.harness.cli.verbs.concurrency.modes import (
@@ -21,7 +22,6 @@ from mergecheck.harness.lab.concurrency.race.race_run import RaceOptions
 from mergecheck.harness.lab.concurrency.scenario import Isolation
 from mergecheck.harness.lab.concurrency.scenarios import COUNTER, scenarios
 from mergecheck.harness.processes.time_limit import TimeLimit
-from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import UserInputError
 
 if TYPE_CHECKING:
@@ -122,13 +122,13 @@ def concurrency(
         )
         return race(options, as_json=as_json)
     notice(f"starting {engine_name} ...")
-    with open_engine(engine_name, limit) as engine:
-        if not isinstance(engine, InterleavedEngine):
-            raise UserInputError(
-                f"{engine_name} cannot be stopped at points (run_in_steps, docs/engines.md), so it has no "
-                "interleavings to enumerate: give --steps N for a random race"
-            )
-        return enumerate_all(chosen, engine, limit=limit, as_json=as_json)
+    engine = engine_of_command(engine_name, limit)
+    if not isinstance(engine, InterleavedEngine):
+        raise UserInputError(
+            f"{engine_name} cannot be stopped at points (run_in_steps, docs/engines.md), so it has no "
+            "interleavings to enumerate: give --steps N for a random race"
+        )
+    return enumerate_all(chosen, engine, limit=limit, as_json=as_json)
 
 
 def scenarios_named(names: Sequence[str]) -> tuple[Scenario, ...]:

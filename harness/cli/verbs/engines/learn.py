@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.options import LEARNED, case_timeout_option, json_option, writable
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.lab.learning.learned import (
@@ -26,12 +27,13 @@ from mergecheck.harness.lab.learning.probes import probes
 from mergecheck.harness.processes.output_files import write_text
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.search.session import open_engine, reference_for
+from mergecheck.harness.search.session import reference_for
 from mergecheck.harness.verdict import Check, ExitCode, Expressions, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mergecheck.harness.engine import Engine
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _COMPARED = frozenset({Check.ROWS, Check.SCHEMA})
 
@@ -58,7 +60,8 @@ def learn(*, engine_name: str, output: Path | None, check_file: Path | None, cas
     if output is not None and check_file is not None:
         raise click.UsageError("give either --output or --check")
     before = None if check_file is None else read_knowledge(check_file)
-    now = learned_about(engine_name, TimeLimit(seconds=case_seconds))
+    limit = TimeLimit(seconds=case_seconds)
+    now = learned_about(engine_of_command(engine_name, limit), limit)
     if output is not None:
         write_learned(output, now)
     changed = () if before is None else changes_since(before, now)
@@ -82,13 +85,12 @@ def changes_since(before: EngineKnowledge, now: EngineKnowledge) -> tuple[str, .
     return tuple(differences(before, now))
 
 
-def learned_about(engine_name: str, limit: TimeLimit) -> EngineKnowledge:
-    """Try the probes on an engine; ``limit`` holds for its start and for each case."""
-    with open_engine(engine_name, limit) as engine:
-        reference = reference_for(engine, Expressions.DUCKDB).evaluate
-        checker = Checker(engine=engine, reference=reference, checks=_COMPARED, limit=limit)
-        answers = learn_by(probes(), checker.check_case)
-        return EngineKnowledge(engine=engine.name, version=engine.version, answers=answers)
+def learned_about(engine: Engine, limit: TimeLimit) -> EngineKnowledge:
+    """Try the probes on an engine; ``limit`` holds for each case."""
+    reference = reference_for(engine, Expressions.DUCKDB).evaluate
+    checker = Checker(engine=engine, reference=reference, checks=_COMPARED, limit=limit)
+    answers = learn_by(probes(), checker.check_case)
+    return EngineKnowledge(engine=engine.name, version=engine.version, answers=answers)
 
 
 def write_learned(path: Path, known: EngineKnowledge) -> None:

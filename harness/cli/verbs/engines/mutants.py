@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.options import (
     case_timeout_option,
     deviation_options,
@@ -24,7 +25,7 @@ from mergecheck.harness.lab.mutants import run_mutants
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.search.session import open_engine, reference_for, stream_for
+from mergecheck.harness.search.session import reference_for, stream_for
 from mergecheck.harness.verdict import ExitCode, Expressions
 from mergecheck.model.formatting import counted
 
@@ -72,16 +73,16 @@ def mutants(
         max_seconds = _DEFAULT_SECONDS
     limit = TimeLimit(seconds=case_seconds)
     notice(f"starting {engine_name} ...")
-    with open_engine(engine_name, limit) as engine:
-        checker = Checker(
-            engine=engine,
-            deviations=known_deviations(deviation_files, none=no_deviations),
-            reference=reference_for(engine, Expressions(expressions_name)).evaluate,
-            skip_reference_if_unsupported=True,
-            limit=limit,
-        )
-        found = run_mutants(stream_for(engine, seed), checker, Budget(max_cases=max_cases, max_seconds=max_seconds))
-        title = f"{engine.name} {engine.version}"
+    engine = engine_of_command(engine_name, limit)
+    checker = Checker(
+        engine=engine,
+        deviations=known_deviations(deviation_files, none=no_deviations),
+        reference=reference_for(engine, Expressions(expressions_name)).evaluate,
+        skip_reference_if_unsupported=True,
+        limit=limit,
+    )
+    found = run_mutants(stream_for(engine, seed), checker, Budget(max_cases=max_cases, max_seconds=max_seconds))
+    title = f"{engine.name} {engine.version}"
     if as_json:
         emit_json({"engine": title, "seed": seed} | _document(found))
     else:

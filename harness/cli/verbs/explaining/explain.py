@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.options import (
     case_id_option,
     case_timeout_option,
@@ -27,7 +28,7 @@ from mergecheck.harness.properties.source_tables import most_source_rows
 from mergecheck.harness.report.document import CaseDocument, case_document
 from mergecheck.harness.report.explain import row_lines
 from mergecheck.harness.report.explanation_json import explanation_json
-from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
+from mergecheck.harness.search.session import reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.variants.variant import without_variant
 from mergecheck.harness.verdict import ExitCode, Expressions, Verdict
@@ -125,17 +126,17 @@ def _evaluated(case: Case, reference: MergeReference) -> Reference:
 def _checked(
     case: Case, engine_name: str, expressions: Expressions, deviations: Deviations, limit: TimeLimit
 ) -> tuple[CaseReport, Reference, tuple[str, ...]]:
-    with open_engine(engine_name, limit) as engine:
-        reference = reference_for(engine, expressions, starts_spark=True)
-        checker = Checker(
-            engine=engine,
-            deviations=deviations,
-            reference=reference.evaluate,
-            limit=limit,
-            rerun=rerun_on(engine_name, expressions=expressions, deviations=deviations),
-        )
-        report = check_saved(case, checker)
-        return report, _evaluated(report.case, reference), checker.hypotheses(report)
+    engine = engine_of_command(engine_name, limit)
+    reference = reference_for(engine, expressions, starts_spark=True)
+    checker = Checker(
+        engine=engine,
+        deviations=deviations,
+        reference=reference.evaluate,
+        limit=limit,
+        rerun=rerun_on(engine_name, expressions=expressions, deviations=deviations),
+    )
+    report = check_saved(case, checker)
+    return report, _evaluated(report.case, reference), checker.hypotheses(report)
 
 
 def _exit_code(reference: Reference, report: CaseReport | None) -> ExitCode:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.html.random_cases.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.cli.html.rendering import html_option, write_html
 from mergecheck.harness.cli.options import (
@@ -51,7 +52,6 @@ from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.session import (
     FuzzOptions,
     keep_crashed_cases,
-    open_engine,
     reference_for,
     rerun_on,
     run_fuzz,
@@ -274,20 +274,20 @@ def _run(
     name = f"mergecheck fuzz{how.rerun.flags()}"
     with output.files.open(name) as log, Progress(quiet=output.quiet) as progress:
         progress.starting(f"engine {engine_name}")
-        with open_engine(engine_name, how.limit) as engine:
-            if how.known is not None and (remark := how.known.remark_on(engine)):
-                notice(remark)
-            confirm(how.deviations, engine, notice)
-            checker = Checker(
-                engine=engine,
-                deviations=how.deviations,
-                oracle=how.oracle,
-                reference=reference_for(engine, options.expressions).evaluate,
-                limit=how.limit,
-                checks=how.checks,
-                rerun=how.rerun,
-            )
-            summary = run_fuzz(checker, options, listener=events.broadcast(progress, log, keep))
-            if output.verbose:
-                warn_of_unused(how.deviations, engine, summary.counts.deviations.keys(), notice)
-            return summary, _Named(name=engine.name, version=engine.version)
+        engine = engine_of_command(engine_name, how.limit)
+        if how.known is not None and (remark := how.known.remark_on(engine)):
+            notice(remark)
+        confirm(how.deviations, engine, notice)
+        checker = Checker(
+            engine=engine,
+            deviations=how.deviations,
+            oracle=how.oracle,
+            reference=reference_for(engine, options.expressions).evaluate,
+            limit=how.limit,
+            checks=how.checks,
+            rerun=how.rerun,
+        )
+        summary = run_fuzz(checker, options, listener=events.broadcast(progress, log, keep))
+        if output.verbose:
+            warn_of_unused(how.deviations, engine, summary.counts.deviations.keys(), notice)
+        return summary, _Named(name=engine.name, version=engine.version)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.options import findings_option, json_option, spark_options, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.findings.corpus import load_corpus
@@ -14,7 +15,7 @@ from mergecheck.harness.findings.finding_status import FindingStatus, compare
 from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.processes.output_files import remove
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.search.session import open_engine, reference_for
+from mergecheck.harness.search.session import reference_for
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import ExitCode, UserInputError
 
@@ -86,13 +87,13 @@ def _findings(folder: Path, *, trust: bool) -> list[SavedCase]:
 
 def _fixed(findings: list[SavedCase], engine_name: str) -> list[SavedCase]:
     fixed: list[SavedCase] = []
-    with open_engine(engine_name) as engine:
-        checker = Checker(engine=engine, reference=reference_for(engine).evaluate)
-        for saved in findings:
-            if saved.origin is None or not saved.origin.difference:
-                continue
-            if compare(check_saved(saved.case, checker), saved.origin).status is FindingStatus.FIXED:
-                fixed.append(saved)
+    engine = engine_of_command(engine_name)
+    checker = Checker(engine=engine, reference=reference_for(engine).evaluate)
+    for saved in findings:
+        if saved.origin is None or not saved.origin.difference:
+            continue
+        if compare(check_saved(saved.case, checker), saved.origin).status is FindingStatus.FIXED:
+            fixed.append(saved)
     return fixed
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.options import (
     FiniteRange,
     case_id_option,
@@ -38,7 +39,7 @@ from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.search.session import open_engine, reference_for, rerun_on
+from mergecheck.harness.search.session import reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import EXIT_CODES, ExitCode, Expressions, Oracle, Verdict
 from mergecheck.model.formatting import counted
@@ -116,22 +117,22 @@ def shrink(
     if not trust:
         require_harmless(saved.case, str(saved.path))
     deviations = known_deviations(deviation_files, none=no_deviations)
-    with open_engine(engine_name, TimeLimit(seconds=case_seconds)) as engine:
-        checker = Checker(
-            engine=engine,
-            deviations=deviations,
-            oracle=Oracle(oracle_name),
-            reference=reference_for(engine, Expressions(expressions_name), starts_spark=True).evaluate,
-            limit=TimeLimit(seconds=case_seconds),
-            rerun=rerun_on(engine_name, expressions=Expressions(expressions_name), deviations=deviations),
-        )
-        report = check_saved(saved.case, checker)
-        if report.verdict is not Verdict.MISMATCH:
-            _say_nothing_to_shrink(report, as_json=as_json)
-            return EXIT_CODES[report.verdict]
-        limits = ShrinkLimits(max_seconds=max_seconds, max_runs=max_runs)
-        result = _Shrinking(checker, report, limits).run(quiet=quiet)
-        hypotheses = checker.hypotheses(result.report)
+    engine = engine_of_command(engine_name, TimeLimit(seconds=case_seconds))
+    checker = Checker(
+        engine=engine,
+        deviations=deviations,
+        oracle=Oracle(oracle_name),
+        reference=reference_for(engine, Expressions(expressions_name), starts_spark=True).evaluate,
+        limit=TimeLimit(seconds=case_seconds),
+        rerun=rerun_on(engine_name, expressions=Expressions(expressions_name), deviations=deviations),
+    )
+    report = check_saved(saved.case, checker)
+    if report.verdict is not Verdict.MISMATCH:
+        _say_nothing_to_shrink(report, as_json=as_json)
+        return EXIT_CODES[report.verdict]
+    limits = ShrinkLimits(max_seconds=max_seconds, max_runs=max_runs)
+    result = _Shrinking(checker, report, limits).run(quiet=quiet)
+    hypotheses = checker.hypotheses(result.report)
     path = _keep(result, saved, store, output, engine=name_of_engine(engine), hypotheses=hypotheses)
     if as_json:
         emit_json(result.document(path))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.options import (
     case_timeout_option,
     engine_option,
@@ -32,7 +33,6 @@ from mergecheck.harness.lab.sequences.sequence_run import run_sequence
 from mergecheck.harness.lab.sequences.totals import TotalsFormatError, read_totals, run_of, write_totals
 from mergecheck.harness.processes.output_files import create
 from mergecheck.harness.processes.time_limit import TimeLimit
-from mergecheck.harness.search.session import open_engine
 from mergecheck.harness.verdict import ExitCode, UserInputError
 from mergecheck.model.errors import CaseFormatError
 from mergecheck.model.text_file import read_text
@@ -128,27 +128,26 @@ def sequences(
     who = "".join(f" --writer {name}" for name in names) or f" --engine {engine_name}"
     reports: list[SequenceReport] = []
     limit = TimeLimit(seconds=case_seconds)
-    with contextlib.ExitStack() as stack:
-        # start all before the first sequence: engines on Spark share one session with all jars
-        engines = [stack.enter_context(open_engine(name, limit)) for name in names or (engine_name,)]
-        writers = dict(zip(names, engines, strict=True)) if names else {}
-        _require_living(engines)
-        able = {name: engine.capabilities for name, engine in writers.items()}
-        stream = drawn(seed, num_steps=steps, writers=able, start=first)
-        interrupted = False
-        try:
-            for number, sequence in enumerate(saved) if paths else itertools.islice(stream, max_sequences):
-                report = run_sequence(sequence, engines[0], writers, limit=limit)
-                reports.append(report)
-                if report.mismatches and not paths:
-                    path = _save(sequence, findings_directory)
-                    notice("\n".join(lines_of(report)))
-                    notice(f"saved; to run it again: mergecheck lab sequences {shlex.quote(str(path))}{who}")
-                if totals_file is not None:
-                    run.add(report, number=number)
-                    _write_totals(runs, totals_file)
-        except KeyboardInterrupt:
-            interrupted = True
+    # start all before the first sequence: engines on Spark share one session with all jars
+    engines = [engine_of_command(name, limit) for name in names or (engine_name,)]
+    writers = dict(zip(names, engines, strict=True)) if names else {}
+    _require_living(engines)
+    able = {name: engine.capabilities for name, engine in writers.items()}
+    stream = drawn(seed, num_steps=steps, writers=able, start=first)
+    interrupted = False
+    try:
+        for number, sequence in enumerate(saved) if paths else itertools.islice(stream, max_sequences):
+            report = run_sequence(sequence, engines[0], writers, limit=limit)
+            reports.append(report)
+            if report.mismatches and not paths:
+                path = _save(sequence, findings_directory)
+                notice("\n".join(lines_of(report)))
+                notice(f"saved; to run it again: mergecheck lab sequences {shlex.quote(str(path))}{who}")
+            if totals_file is not None:
+                run.add(report, number=number)
+                _write_totals(runs, totals_file)
+    except KeyboardInterrupt:
+        interrupted = True
     if as_json:
         kept_seed = None if paths else seed
         emit_json(
