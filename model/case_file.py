@@ -16,12 +16,12 @@ from mergecheck.model.error_pattern import BadPatternError, require_pattern
 from mergecheck.model.errors import CaseFormatError
 from mergecheck.model.json_shape import require_column_names, require_object, require_text, require_text_map
 from mergecheck.model.limits import check_case, check_document, check_schema
+from mergecheck.model.long_texts import long_texts
 from mergecheck.model.storage_file import layout_to_json, source_layout, target_layout
 from mergecheck.model.table_properties import checked_properties
 from mergecheck.model.text_file import read_text
 from mergecheck.model.types.data_types import STRING, Field, Schema
 from mergecheck.model.types.ddl import parse_schema
-from mergecheck.model.types.long_texts import long_texts
 from mergecheck.model.values import decode_row, encode_rows
 
 if TYPE_CHECKING:

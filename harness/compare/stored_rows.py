@@ -21,9 +21,9 @@ from mergecheck.model.duckdb_rows import create_table
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.formatting import row_text
 from mergecheck.model.layout import physical_rows
+from mergecheck.model.long_texts import long_texts
 from mergecheck.model.schema_json import as_nullable, contains_type
 from mergecheck.model.types.data_types import DATE, TIMESTAMP, TIMESTAMP_NTZ, Field, Schema, StructType
-from mergecheck.model.types.long_texts import long_texts
 from mergecheck.reference.analysis.constraints import check_texts, row_checks
 from mergecheck.reference.expressions.names import char_columns
 

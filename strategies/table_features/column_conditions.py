@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from mergecheck.model.long_texts import long_texts
 from mergecheck.model.types.data_types import (
     BIGINT,
     ELEMENT,
@@ -22,7 +23,6 @@ from mergecheck.model.types.data_types import (
     TextLimit,
     quote,
 )
-from mergecheck.model.types.long_texts import long_texts
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.syntax.expressions import MergeTable, Reference, nodes
 from mergecheck.strategies.table_features.widening import used_names
