@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LINE_WIDTH = 100
 """Columns that a line of a mismatch may have."""
+LONGEST_CELL = 300
+"""Characters of a cell on a page of text."""
 
 
 def cell_text(value: Value, data_type: DataType) -> str:
@@ -55,6 +57,24 @@ def row_text(row: Row, schema: Schema) -> str:
     types: list[DataType | None] = [column.type for column in schema.columns]
     types += [None] * (len(row) - len(types))
     return "(" + ", ".join(_cell(value, kind) for value, kind in zip(row, types, strict=False)) + ")"
+
+
+def shown_row(row: Row, schema: Schema) -> str:
+    """Format a row for a page of text, with cells of at most ``LONGEST_CELL`` characters."""
+    types: list[DataType | None] = [column.type for column in schema.columns]
+    types += [None] * (len(row) - len(types))
+    return "(" + ", ".join(shown_cell(value, kind) for value, kind in zip(row, types, strict=False)) + ")"
+
+
+def shown_cell(value: Value, data_type: DataType | None) -> str:
+    """Format a cell for a page of text; of a long one its first characters and their number are shown."""
+    is_plain = isinstance(value, str | bytes)
+    text = _cell(value[:LONGEST_CELL] if is_plain else value, data_type)
+    number = len(value) if is_plain else len(text)
+    if number <= LONGEST_CELL:
+        return text
+    unit = "byte" if isinstance(value, bytes) else "character"
+    return f"{text[:LONGEST_CELL]}… ({counted(number, unit)})"
 
 
 def fit(line: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.model.formatting import cell_text
+from mergecheck.model.formatting import shown_cell
 from mergecheck.model.layout import physical_rows
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _column_values(condition: exp.Expr, sides: list[_Side]) -> tuple[tuple[str, 
             i = _position(side.schema, parts[named])
             if side.row is not None and i is not None:
                 name = ".".join(parts[: named + 1])
-                found.setdefault(name, cell_text(side.row[i], side.schema.columns[i].type))
+                found.setdefault(name, shown_cell(side.row[i], side.schema.columns[i].type))
                 break
     return tuple(found.items())
 

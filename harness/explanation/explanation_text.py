@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.explanation.condition import Conditions
 from mergecheck.harness.explanation.row_stories import RowOutcome, concerned_by, num_stories, row_stories
 from mergecheck.harness.specification.citations import with_titles
-from mergecheck.model.formatting import counted, row_text
+from mergecheck.model.formatting import counted, shown_row
 from mergecheck.model.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
 from mergecheck.reference.syntax.statement import Kind
@@ -125,7 +125,7 @@ def _story_lines(
 ) -> list[str]:
     trace, refused = reference.trace, _refused(reference)
     schema = case.target.schema if story.table == "target" or trace.source is None else trace.source.schema
-    lines = _wrapped(f"{story.table} {numbers} {row_text(story.row, schema)} {_matched(story)}", width, 4)
+    lines = _wrapped(f"{story.table} {numbers} {shown_row(story.row, schema)} {_matched(story)}", width, 4)
     for unit in story.units:
         if len(story.units) > 1:
             lines.append(f"  with source {unit.partner}:")
@@ -169,7 +169,7 @@ def _tried(tried: EvaluatedClause) -> str:
 
 
 def _outcome(story: RowStory, schema: Schema) -> str:
-    after = "" if story.after is None else f" {row_text(story.after, schema)}"
+    after = "" if story.after is None else f" {shown_row(story.after, schema)}"
     return f"-> {_OUTCOMES[story.outcome]}{after}"
 
 

@@ -17,7 +17,7 @@ from mergecheck.harness.report.mismatch import (
 )
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.report.table_merge import changes_of
-from mergecheck.model.formatting import row_text
+from mergecheck.model.formatting import shown_row
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
@@ -191,12 +191,12 @@ def metric_lines(metrics: Mapping[str, int | Bound]) -> list[str]:
 
 def change_lines(changes: tuple[Row, ...], schema: Schema, *, total: int) -> list[str]:
     """Show change rows, the change type in front; ``total`` counts those that are left out too."""
-    texts = [f"{row[-1]:<17} {row_text(row[:-1], schema)}" for row in changes] or ["none"]
+    texts = [f"{row[-1]:<17} {shown_row(row[:-1], schema)}" for row in changes] or ["none"]
     return [*texts, *([f"... {total - len(changes)} more"] if total > len(changes) else [])]
 
 
 def _rows(label: str, rows: tuple[Row, ...], schema: Schema) -> list[str]:
-    texts = [row_text(row, schema) for row in rows[:MAX_ROWS]] or ["none"]
+    texts = [shown_row(row, schema) for row in rows[:MAX_ROWS]] or ["none"]
     if len(rows) > MAX_ROWS:
         texts.append(f"... {len(rows) - MAX_ROWS} more")
     return _labelled(label, texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from mergecheck.model.formatting import row_text
+from mergecheck.model.formatting import shown_row
 from mergecheck.model.schema_json import check_constraints, is_constraint
 from mergecheck.model.types.data_types import quote
 
@@ -112,7 +112,7 @@ def _target_lines(case: Case, max_rows: int) -> list[str]:
         if several and shown < max_rows:
             lines.append(f"  -- file {number}" + ("" if file else " (empty)"))
         for row in file[: max(0, max_rows - shown)]:
-            lines.append("  " + row_text(row, schema))
+            lines.append("  " + shown_row(row, schema))
             shown += 1
     return lines + _rest(len(case.target.rows), shown)
 
@@ -125,7 +125,7 @@ def _source_lines(case: Case, max_rows: int) -> list[str]:
 
 def _relation_lines(name: str, table: Source, max_rows: int) -> list[str]:
     schema, rows = table.schema, table.rows
-    lines = [f"{name} ({printable(schema.ddl())})", *("  " + row_text(row, schema) for row in rows[:max_rows])]
+    lines = [f"{name} ({printable(schema.ddl())})", *("  " + shown_row(row, schema) for row in rows[:max_rows])]
     return lines + _rest(len(rows), min(len(rows), max_rows))
 
 

@@ -13,7 +13,7 @@ from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.metrics import HISTORY_METRICS, bound_text
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Check
-from mergecheck.model.formatting import LINE_WIDTH, cell_text, row_text
+from mergecheck.model.formatting import LINE_WIDTH, LONGEST_CELL, cell_text, row_text, shown_cell, shown_row
 from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction
 from mergecheck.model.types import data_types as types
 from mergecheck.model.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
@@ -294,6 +294,23 @@ def test_cells_as_text(value: Any, data_type: Any, text: Any) -> None:
     assert cell_text(value, data_type) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "data_type", "ends"),
+    [
+        ("x" * 20_000_000, types.STRING, "x… (20,000,000 characters)"),
+        (b"\xff" * 1_000, types.BINARY, "F… (1,000 bytes)"),
+        ((1,) * 1_000, ArrayType(types.INT), "1,… (3,000 characters)"),
+        ("x" * LONGEST_CELL, types.STRING, "x'"),
+    ],
+)
+def test_a_long_cell_is_cut_on_a_page_and_its_length_is_shown(value: Any, data_type: Any, ends: str) -> None:
+    """The rest of the page stays readable; JSON has the whole value."""
+    text = shown_cell(value, data_type)
+    assert text.endswith(ends)
+    assert len(text) < LONGEST_CELL + 30
+
+
 def test_rows_wider_than_their_schema_are_still_shown() -> None:
     """A broken engine's row must not break the report."""
+    assert shown_row((1, "a", 2, "more"), ID_NAME) == "(1, 'a', 2, 'more')"
     assert row_text((1, "a", 2, "more"), ID_NAME) == "(1, 'a', 2, 'more')"
