@@ -12,7 +12,10 @@ import pyspark
 import pytest
 
 from mergecheck.harness.cli.export.formats import Format, exported
+from mergecheck.harness.engines.spark.class_archive import archive_option
 from mergecheck.harness.engines.spark.delta_jars import session_settings
+from mergecheck.harness.engines.spark.java_home import check_java
+from mergecheck.harness.engines.spark.session import JVM_FOR_SMALL_DATA, JVM_OPTIONS
 from mergecheck.harness.findings.corpus import SavedCase
 from mergecheck.model.case_file import parse_cases
 
@@ -46,7 +49,8 @@ def test_spark_sql_runs_a_hostile_case_and_nothing_else(tmp_path: Path) -> None:
     as_json = "SELECT to_json(struct(*)) FROM target ORDER BY id;\n"
     (tmp_path / "case.sql").write_text(script.replace("SELECT * FROM target;\n", as_json), encoding="utf-8")
     home = Path(pyspark.__file__).parent
-    settings = {**session_settings(), "spark.ui.enabled": "false"}
+    java = f"{JVM_FOR_SMALL_DATA[JVM_OPTIONS]} {archive_option(check_java())}".rstrip()
+    settings = {**JVM_FOR_SMALL_DATA, JVM_OPTIONS: java, **session_settings(), "spark.ui.enabled": "false"}
     ended = subprocess.run(  # noqa: S603 - Spark's own command
         [
             str(home / "bin" / "spark-sql"),
