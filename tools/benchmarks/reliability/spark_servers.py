@@ -17,6 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 
+from mergecheck.harness.engines.spark.class_archive import archive_option
+from mergecheck.harness.engines.spark.java_home import check_java
+from mergecheck.harness.engines.spark.session import JVM_FOR_SMALL_DATA
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -26,7 +30,6 @@ _WORKER_HOSTS = (HOST, "127.0.0.2" if sys.platform == "linux" else HOST)
 NUM_WORKERS = len(_WORKER_HOSTS)
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
-_SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Duser.timezone=UTC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,7 @@ class Cluster:
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
     """Start a master and two workers of one core and one GiB each."""
-    environment = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": _SMALL_JVM}
+    environment = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": _java_options()}
     master = ("org.apache.spark.deploy.master.Master", "--host", HOST, "--port", "0", "--webui-port", "0")
     with _spark(master, folder / "master.log", environment):
         url = _said(folder / "master.log", r"Starting Spark master at (spark://\S+)")
@@ -72,7 +75,7 @@ def connect_server(folder: Path, python: Path) -> Iterator[str]:
         "spark.connect.grpc.binding.port": "0",
         "spark.driver.bindAddress": HOST,
         "spark.driver.host": HOST,
-        "spark.driver.extraJavaOptions": f"-Xss4m {_SMALL_JVM}",
+        "spark.driver.extraJavaOptions": _java_options(),
         "spark.local.dir": str(folder),
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
@@ -86,6 +89,10 @@ def connect_server(folder: Path, python: Path) -> Iterator[str]:
     with _spark(arguments, folder / "connect.log", {"PYSPARK_PYTHON": str(python)}):
         port = _said(folder / "connect.log", r"Spark Connect server started at: \S+:(\d+)")
         yield f"sc://{HOST}:{port}"
+
+
+def _java_options() -> str:
+    return f"{JVM_FOR_SMALL_DATA['spark.executor.extraJavaOptions']} {archive_option(check_java())}".rstrip()
 
 
 def bare_python(folder: Path) -> Path:
