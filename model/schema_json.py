@@ -43,6 +43,7 @@ _WORD_OF_ATOMIC = {
 }
 _ATOMIC_OF_WORD = {word: atomic for atomic, word in _WORD_OF_ATOMIC.items()}
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_CHAR = re.compile(r"\bchar\(", re.IGNORECASE)
 DEFAULT_KEY = "CURRENT_DEFAULT"
 """Metadata of a column that has a default: its Spark SQL text (R-220)."""
 GENERATED_KEY = "delta.generationExpression"
@@ -117,6 +118,12 @@ def _members_not_null(spelled: str | dict[str, Any], *, path: str) -> Iterator[s
     for key, step in (("elementType", "element"), ("keyType", "key"), ("valueType", "value")):
         if key in spelled:
             yield from _members_not_null(spelled[key], path=f"{path}.{step}")
+
+
+def columns_with_char(text: str) -> tuple[str, ...]:
+    """Name the columns of the log's schema that are CHAR or have one inside: Spark pads them where it reads them."""
+    columns = json.loads(text)["fields"]
+    return tuple(c["name"] for c in columns if _CHAR.search(c.get("metadata", {}).get(LIMIT_KEY, "")))
 
 
 def contains_type(schema: Schema, wanted: DataType) -> bool:

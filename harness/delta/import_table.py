@@ -26,7 +26,7 @@ from mergecheck.model.arrow import arrow_schema, table_to_rows
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.case_id import with_content_id
 from mergecheck.model.errors import CaseFormatError
-from mergecheck.model.schema_json import as_nullable, schema_from_json
+from mergecheck.model.schema_json import as_nullable, columns_with_char, schema_from_json
 from mergecheck.model.table_properties import checked_properties
 
 if TYPE_CHECKING:
@@ -215,6 +215,11 @@ def _read_source(path: Path, target: Schema) -> Source:
     if path.is_dir():
         opened = open_table(path, option="--source")
         _refuse_files_elsewhere(opened, what)
+        if padded := columns_with_char(opened.schema().to_json()):
+            raise UserInputError(
+                f"{what} has CHAR columns ({', '.join(padded)}), which Spark pads with spaces where it reads them, and "
+                "Delta Lake refuses in most merges. Give a Parquet file with what a query of the table shows."
+            )
         table = pa.table(opened.to_pyarrow_table())
     elif not path.is_file():
         raise UserInputError(f"{what} is not there; give a .parquet or .csv file, or the folder of a Delta table")

@@ -173,6 +173,17 @@ def test_identity_columns_invariants_and_lengths_are_kept(tmp_path: Path) -> Non
     assert (case.target.schema, case.target.files) == (schema, (((7, "abc", (("ab",),), 1),),))
 
 
+def test_a_char_in_a_source_is_refused(tmp_path: Path) -> None:
+    """R-822: its readers see spaces that its files do not have."""
+    write_target(Target(schema=parse_schema("id BIGINT, v STRING")), tmp_path / "table")
+    for name, ddl in (("padded", "id BIGINT, v CHAR(3)"), ("free", "id BIGINT, v VARCHAR(3)")):
+        write_target(Target(schema=parse_schema(ddl), files=(((1, "a"),),)), tmp_path / name)
+    given = RealInput(target=tmp_path / "table", source=tmp_path / "free", sql=SQL)
+    assert build_case(given).source is not None
+    with pytest.raises(UserInputError, match=r"has CHAR columns \(v\), which Spark pads with spaces"):
+        build_case(replace(given, source=tmp_path / "padded"))
+
+
 @pytest.mark.parametrize(
     ("column", "field", "message"),
     [
