@@ -29,6 +29,7 @@ from mergecheck.merge.executors.merge_run import (
     uses_insert_only_path,
 )
 from mergecheck.merge.executors.optimizations.one_task import shuffles_to_one_task
+from mergecheck.merge.executors.output import places_of_actions
 from mergecheck.merge.executors.source import (
     MaterializeReason,
     MergeSource,
@@ -190,6 +191,7 @@ class _Command:
             snapshot=snapshot,
             schema=merge.final_schema,
             checks=table_checks(snapshot.properties, merge.final_schema),
+            places=places_of_actions(merge),
             repartition=self._repartitions(snapshot),
             collect_stats=self.conf.stats_collect,
             generated_ids=merge.generated_ids,

@@ -65,6 +65,14 @@ def row_action(clause: ResolvedClause) -> RowAction:
     return RowAction.INSERT_WITH_IDS if clause.generated_ids else _ROW_ACTIONS[clause.kind, clause.action]
 
 
+def places_of_actions(merge: ResolvedMerge) -> dict[int, str]:
+    """Write how messages name the clauses whose rows have an action."""
+    places: dict[int, list[str]] = {int(RowAction.COPY): ["a copied row"]}
+    for clause in merge.clauses:
+        places.setdefault(int(row_action(clause)), []).append(clause.place)
+    return {action: " or ".join(names) for action, names in places.items()}
+
+
 def generate_all_action_exprs(
     merge: ResolvedMerge, clauses: Sequence[PrecomputedClause], *, change_data: bool
 ) -> tuple[ClauseActions, ...]:

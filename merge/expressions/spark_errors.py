@@ -176,18 +176,20 @@ def _explained(error: PySparkException | Py4JError, statement: MergeStatement, m
         condition = spark_condition(error) or known.error_class
         return ExecutionError(condition, spark_message(error, condition))
     origin = f' of "{found["from"]}" type' if found and "from" in found.groupdict() else ""
-    names = " or ".join(dict.fromkeys(quote_name(name) for name in columns))
+    names = " or ".join(dict.fromkeys(quote_name(name) for _, name in columns))
+    places = " or ".join(dict.fromkeys(f"{place}, column {name}" for place, name in columns))
     return CastOverflowError(
         known.error_class,
-        f'Failed to write a value{origin} into the "{to}" type column {names} due to an overflow. Use `try_cast` on '
-        f"the input value to tolerate overflow and return NULL instead. Spark said: {spark_message(error, None)}",
+        f'{places}: Failed to write a value{origin} into the "{to}" type column {names} due to an overflow. '
+        "Use `try_cast` on the input value to tolerate overflow and return NULL instead. "
+        f"Spark said: {spark_message(error, None)}",
     )
 
 
-def _columns_cast_to(to: str, merge: ResolvedMerge) -> list[str]:
-    """Name the column of every cast to a type among the values that run."""
+def _columns_cast_to(to: str, merge: ResolvedMerge) -> list[tuple[str, str]]:
+    """Name the clause and the column of every cast to a type among the values that run."""
     return [
-        name
+        (clause.place, name)
         for clause in merge.clauses
         for name, value in zip(merge.final_schema.names, clause.values, strict=False)
         for _ in range(_count(to, [value]))

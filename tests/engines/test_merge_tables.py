@@ -92,17 +92,17 @@ def files_of(path: Path) -> list[str]:
         (
             "(SELECT 1 AS id, -5 AS n UNION ALL SELECT 7, 7)",
             "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
-            "CHECK constraint pos (`n.o` > 0) violated by row with values:\n - n.o : -5",
+            "clause 1 WHEN MATCHED: CHECK constraint pos (`n.o` > 0) violated by row with values:\n - n.o : -5",
         ),
         (
             "(SELECT 7 AS id, CAST(NULL AS INT) AS n)",
             "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
-            "CHECK constraint pos (`n.o` > 0) violated by row with values:\n - n.o : null",
+            "clause 2 WHEN NOT MATCHED: CHECK constraint pos (`n.o` > 0) violated by row with values:\n - n.o : null",
         ),
         (
             "(SELECT CAST(NULL AS INT) AS id, 4 AS n)",
             "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
-            "NOT NULL constraint violated for column: id.",
+            "clause 2 WHEN NOT MATCHED: NOT NULL constraint violated for column: id.",
         ),
     ],
 )
@@ -193,7 +193,8 @@ def test_generated_columns_and_defaults(spark: SparkSession, tmp_path: Path) -> 
     with pytest.raises(ExecutionError) as caught:
         merge_sql(spark, wrong, tables=tables)
     assert caught.value.message == (
-        "CHECK constraint Generated Column (g <=> (`n.o` * 10)) violated by row with values:\n - g : 81\n - n.o : 8"
+        "clause 1 WHEN NOT MATCHED: CHECK constraint Generated Column (g <=> (`n.o` * 10)) "
+        "violated by row with values:\n - g : 81\n - n.o : 8"
     )
     assert LogReader(target).version() == 1
 

@@ -25,10 +25,12 @@ RECORD_SCHEMA = pa.schema(
         pa.field("num_records", pa.int64()),
         pa.field("partition_values", pa.map_(pa.string(), pa.string())),
         pa.field("stats", pa.string()),
+        pa.field("action", pa.int32()),
     ]
 )
 RECORD_DDL = (
-    "kind STRING, name STRING, size BIGINT, num_records BIGINT, partition_values MAP<STRING, STRING>, stats STRING"
+    "kind STRING, name STRING, size BIGINT, num_records BIGINT, partition_values MAP<STRING, STRING>, stats STRING, "
+    "action INT"
 )
 
 

@@ -123,6 +123,7 @@ class TableWriter:
         checks: what every row written must satisfy besides NOT NULL.
         write_id: part of every file name of this merge.
         repartition: gather the rows of each partition tuple in one task first (R-425).
+        places: how messages name the clauses, by the actions of their rows.
         generated_ids: positions of the identity columns whose values are generated (R-226).
         most_tasks: that generate such values, of one query.
     """
@@ -132,6 +133,7 @@ class TableWriter:
     checks: tuple[Check, ...] = ()
     repartition: bool = True
     collect_stats: bool = True
+    places: Mapping[int, str] = field(default_factory=dict)
     generated_ids: tuple[int, ...] = ()
     most_tasks: int = 1
     write_id: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -204,7 +206,7 @@ class TableWriter:
             known = {"kind": f"'{SOURCE_COUNT}'", "num_records": source_count.columns[0]}
             counted = [f"{known.get(name, 'NULL')} AS {name}" for name in RECORD_SCHEMA.names]
             records = records.union(source_count.selectExpr(*counted))
-        return _result(records.collect())
+        return _result(records.collect(), self.places)
 
     def mark_rows(
         self, files: Sequence[DataFile], packed: Mapping[str, Sequence[str]]
@@ -279,8 +281,8 @@ class TableWriter:
         return replace(indexed, names=tuple(stored_path(name, self.schema, self._stored) for name in indexed.names))
 
 
-def _result(records: list[Row]) -> WriteResult:
-    _raise_violation(records)
+def _result(records: list[Row], places: Mapping[int, str]) -> WriteResult:
+    _raise_violation(records, places)
     counts: Counter[RowAction] = Counter()
     for record in records:
         if record["kind"] == ROW_COUNT:
@@ -296,22 +298,27 @@ def _result(records: list[Row]) -> WriteResult:
     )
 
 
-def _raise_violation(records: list[Row]) -> None:
+def _raise_violation(records: list[Row], places: Mapping[int, str]) -> None:
     """Raise the first violation in alphabetical order, so that several tasks give one answer."""
-    checks = [record["name"] for record in records if record["kind"] == CHECK_VIOLATION]
-    if checks:
-        error_class, message = min(checks).split(" ", 1)
-        raise ExecutionError(error_class, message)
-    columns = [record["name"] for record in records if record["kind"] == NULL_VIOLATION]
+    found = {
+        kind: sorted((record["name"], record["action"]) for record in records if record["kind"] == kind)
+        for kind in (CHECK_VIOLATION, NULL_VIOLATION)
+    }
+
+    def placed(message: str, action: int) -> str:
+        return f"{places[action]}: {message}" if action in places else message
+
+    for name, action in found[CHECK_VIOLATION]:
+        error_class, message = name.split(" ", 1)
+        raise ExecutionError(error_class, placed(message, action))
     if any(record["kind"] == NO_MORE_IDS for record in records):
         raise ExecutionError(
             "ARITHMETIC_OVERFLOW",
             "long overflow: an identity column of the table has no more values. Nothing was committed.",
         )
-    if columns:
+    for name, action in found[NULL_VIOLATION]:
         raise ExecutionError(
-            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
-            f"NOT NULL constraint violated for column: {min(columns)}.",
+            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", placed(f"NOT NULL constraint violated for column: {name}.", action)
         )
 
 

@@ -139,7 +139,7 @@ class _TaskOutput:
             self._counts[counted["values"]] += counted["counts"]
         to_table = [action for action in self._counts if self._task.routes[action].table]
         to_feed = [action for action in self._counts if self._task.routes[action].change_type]
-        self.violation = self._violation(batch, rows, actions, [*to_table, *to_feed])
+        self.violation = self._violation(batch, rows, actions, {*to_table, *to_feed})
         if self.violation is not None:
             return
         if self._ids is not None:
@@ -153,17 +153,20 @@ class _TaskOutput:
             self._write(CHANGE_FILE, _rows_of(changes, actions, to_feed))
 
     def _violation(
-        self, batch: pa.Table, rows: pa.Table, actions: pa.ChunkedArray, written: list[int]
+        self, batch: pa.Table, rows: pa.Table, actions: pa.ChunkedArray, written: set[int]
     ) -> dict[str, object] | None:
         """Describe the first constraint that a row to be written violates; rows only counted need not comply."""
         if self._task.checked:
-            messages = _rows_of(batch, actions, written).column(batch.num_columns - 1).drop_null()
-            if len(messages):
-                return {"kind": CHECK_VIOLATION, "name": messages[0].as_py()}
-        if not self._task.not_null:
-            return None
-        path = first_violation(_rows_of(rows, actions, written), self._task.not_null)
-        return None if path is None else {"kind": NULL_VIOLATION, "name": path}
+            for action in sorted(written):
+                messages = _rows_of(batch, actions, [action]).column(batch.num_columns - 1).drop_null()
+                if len(messages):
+                    return {"kind": CHECK_VIOLATION, "name": messages[0].as_py(), "action": action}
+        if self._task.not_null:
+            for action in sorted(written):
+                path = first_violation(_rows_of(rows, actions, [action]), self._task.not_null)
+                if path is not None:
+                    return {"kind": NULL_VIOLATION, "name": path, "action": action}
+        return None
 
     def _with_ids(self, rows: pa.Table, batch: pa.Table) -> pa.Table:
         for name, stored in self._task.id_columns.items():

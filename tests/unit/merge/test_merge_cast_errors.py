@@ -87,6 +87,7 @@ def test_store_casts_have_deltas_class(condition: str, message: str, written: st
     found = explained(condition, message, written, run)
     assert found.error_class == "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
     assert isinstance(found, ArithmeticError)
+    assert "column n: Failed to write a value" in found.message
     assert "type column `n` due to an overflow" in found.message
     assert ('of "BIGINT" type' in found.message) is (condition == "CAST_OVERFLOW")
 
