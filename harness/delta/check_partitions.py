@@ -99,9 +99,17 @@ def _folder_faults(
 
 
 def _is_simplified(folder: str, text: str) -> bool:
-    """Return whether a folder has a low line for what would need an escape in a path, which delta-rs does not find."""
-    simplified, whole = (_NOT_PLAIN.sub("_", one) for one in (escape(text), text))
-    return folder != text and folder in (simplified, whole)
+    """Return whether a folder has low lines for what needs an escape in a path, which delta-rs does not find.
+
+    An engine may escape any character, and so write its code behind the low line.
+    """
+    return folder != text and re.fullmatch("".join(map(_simplified, text)), folder) is not None
+
+
+def _simplified(character: str) -> str:
+    plain = "_" if _NOT_PLAIN.match(character) else re.escape(character)
+    code = "".join(f"_{byte:02X}" for byte in character.encode())
+    return f"(?:{plain}|{code})"
 
 
 def _is_same(folder: str | None, logged: str | None, data_type: DataType, time_zone: str) -> bool:

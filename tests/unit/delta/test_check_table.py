@@ -131,6 +131,24 @@ def test_hives_word_for_null_may_be_a_text(value: str | None, *, is_fault: bool)
     assert bool(list(partition_faults([{"add": add}], [], {"p": STRING}, time_zone="UTC"))) is is_fault
 
 
+@pytest.mark.parametrize(
+    ("folder", "value", "is_fault"),
+    [
+        ("a_b", "a b", False),
+        ("a_20b", "a b", False),
+        ("a_C3_A4", "aä", False),
+        ("_5F_HIVE_DEFAULT_PARTITION__", "__HIVE_DEFAULT_PARTITION__", False),
+        ("a_21b", "a b", True),
+        ("a_b", "a-b", True),
+        ("ab", "a b", True),
+    ],
+)
+def test_a_folder_may_have_low_lines_for_escapes(folder: str, value: str, *, is_fault: bool) -> None:
+    """R-718: delta-rs does not find change files in folders with escapes."""
+    cdc = {"path": f"_change_data/p={folder}/cdc-1.parquet", "partitionValues": {"p": value}}
+    assert bool(list(partition_faults([{"cdc": cdc}], [], {"p": STRING}, time_zone="UTC"))) is is_fault
+
+
 CASTS = [
     ("k", pa.int64()),
     ("b", pa.int32()),
