@@ -274,13 +274,19 @@ class Resolver:
         for one in assigned:
             wanted = type_at(schema, one.path) if len(one.path) > 1 else None
             if wanted is not None:
-                yield schema.names.index(one.path[0]), self.aligner.align(one.value, wanted)
+                yield _position(schema, one.path[0]), self.aligner.align(one.value, wanted)
 
     def _constants_of_conditions(self, clauses: Sequence[Clause]) -> Iterator[Typed]:
         for clause in clauses:
             if clause.condition is not None:
                 scope = self.names.scope(clause.kind, f"{clause.action.value.upper()} clause")
                 yield from Translator(scope, clock=self.clock).constants(clause.condition)
+
+
+def _position(schema: Schema, name: str) -> int:
+    """Return the position of a column; a path to a new field has the column's name as the statement writes it."""
+    names = schema.names
+    return names.index(name) if name in names else [each.lower() for each in names].index(name.lower())
 
 
 def _values(action: Action, assigned: tuple[Assigned, ...], values: RowValues) -> tuple[Typed, ...]:

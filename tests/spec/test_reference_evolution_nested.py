@@ -158,3 +158,22 @@ def test_nested_field_that_only_the_source_has() -> None:
     assert answer.schema.ddl() == "k INT, s STRUCT<y: INT, z: INT, x: INT>"
     # R-213: the NULL struct of row 3 becomes a struct whose other fields are NULL
     assert bag(((1, (1, 2, 6)), (2, (3, 4, None)), (3, (None, None, 8)))) == bag(answer.rows)
+
+
+def test_new_field_of_a_column_in_other_case() -> None:
+    """R-113, R-233: ``SET S.x = ...`` finds the column ``s``, also if the field is new."""
+    answer = predicted(
+        merge(
+            "WHEN MATCHED THEN UPDATE SET S.x = NULL",
+            target=[[1, {"y": 1, "z": 2}]],
+            source=[[1, {"x": 5, "y": 6}]],
+            schema=XYZ,
+            source_schema=XY,
+            on="t.k = src.k",
+            evolution=True,
+            source_alias="src",
+        )
+    )
+
+    assert answer.schema.ddl() == "k INT, s STRUCT<y: INT, z: INT, x: INT>"
+    assert answer.rows == ((1, (1, 2, None)),)
