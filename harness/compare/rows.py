@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
@@ -84,7 +85,7 @@ class UnmatchedRow:
 def unmatched_rows(
     wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema
 ) -> tuple[tuple[UnmatchedRow, ...], tuple[UnmatchedRow, ...]]:
-    """Return the missing and the extra rows, occurrence by occurrence, in the order of their texts."""
+    """Return the missing and the extra rows, occurrence by occurrence, in the natural order of their cells."""
     left = _by_identity(wanted, wanted_schema)
     right = _by_identity(found, found_schema)
     return _without_equal(left, right, wanted_schema), _without_equal(right, left, found_schema)
@@ -93,14 +94,27 @@ def unmatched_rows(
 def _without_equal(
     groups: dict[Identity, list[Row]], others: dict[Identity, list[Row]], schema: Schema
 ) -> tuple[UnmatchedRow, ...]:
-    """Return the remainder of each group of equal rows, the groups in the order of their texts.
+    """Return the remainder of each group of equal rows, the groups in order.
 
-    By text, so that the report of a case does not depend on the order in which an engine happens to answer. The text of
-    a group is made once: an engine may give a row a hundred thousand times.
+    In order, so that the report of a case does not depend on the order in which an engine happens to answer. The place
+    of a group is computed once: an engine may give a row a hundred thousand times.
     """
     left = [(key, rows[len(others.get(key, ())) :]) for key, rows in groups.items()]
-    by_text = sorted((group for group in left if group[1]), key=lambda group: row_text(group[1][0], schema))
-    return tuple(UnmatchedRow(row, key) for key, rows in by_text for row in rows)
+    in_order = sorted((group for group in left if group[1]), key=lambda group: _place(group[1][0], schema))
+    return tuple(UnmatchedRow(row, key) for key, rows in in_order for row in rows)
+
+
+def _place(row: Row, schema: Schema) -> tuple[tuple[tuple[int, int | float | Decimal, str], ...], str]:
+    """Return a row's sort key: cell by cell NULL first, then numbers by their value, then all else by its text."""
+    return tuple(map(_cell_place, row)), row_text(row, schema)
+
+
+def _cell_place(value: Value) -> tuple[int, int | float | Decimal, str]:
+    if value is None:
+        return 0, 0, ""
+    if isinstance(value, int | float | Decimal):
+        return (2, 0, "") if value != value else (1, value, "")  # noqa: PLR0124 - NaN alone is unequal to itself
+    return 3, 0, str(value)
 
 
 def rows_without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> list[Row]:

@@ -44,6 +44,7 @@ MERGE_AXES: tuple[Axis, ...] = (
         paths=("source_keys", "broadcast_source", "low_shuffle"),
         base="from 16 MiB",
         values={"all": "0"},
+        favours=("several-row-groups",),  # which copied rows are read by
         sentence="every table counts as large, so that the optimisations for large tables are used",
         may_change=(OTHER_TASKS,),  # changed rows and copied rows are written by two queries
     ),

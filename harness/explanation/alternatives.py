@@ -75,7 +75,9 @@ def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:
     text = merge_text(case.sql)
     if text is None:
         return
-    edits = itertools.chain(_operators(text), _null_conditions(text), _conjuncts(text), _order(text), _conditions(text))
+    edits = itertools.chain(
+        _operators(text), _null_ends(text), _null_conditions(text), _conjuncts(text), _order(text), _conditions(text)
+    )
     yield from (Alternative(hypothesis, replace(case, sql=edited.sql())) for hypothesis, edited in edits)
     yield from _settings(case)
     yield from _ambiguous(case, trace)
@@ -86,6 +88,21 @@ def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:
         for hypothesis, clause in action_alternatives(text.clauses[i], i + 1)
     )
     yield from (Alternative(hypothesis, replace(case, sql=edited.sql())) for hypothesis, edited in _all_or_none(text))
+
+
+def _null_ends(text: StatementText) -> Iterator[tuple[str, StatementText]]:
+    """Skip the clauses behind one whose condition is NULL."""
+    for i, first in enumerate(text.clauses):
+        later = [j for j, clause in enumerate(text.clauses) if j > i and clause.kind is first.kind]
+        if first.condition is None or not later:
+            continue
+        edited = text
+        for j in later:
+            own = text.clauses[j]
+            known = f"({first.condition}) IS NOT NULL"
+            both = known if own.condition is None else f"({own.condition}) AND {known}"
+            edited = edited.with_clause(j, replace(own, condition=both))
+        yield f"as if no clause were tried after clause {i + 1} whose condition is NULL", edited
 
 
 def _null_conditions(text: StatementText) -> Iterator[tuple[str, StatementText]]:

@@ -6,24 +6,31 @@ They are read off the difference of the answers, without another evaluation.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import unmatched_rows
 from mergecheck.harness.verdict import Check
 from mergecheck.model.case_file import change_schema
-from mergecheck.model.outcome import Feed, Outcome, Prediction
+from mergecheck.model.outcome import Feed, Outcome, Prediction, Rejection
+from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mergecheck.harness.compare.rows import UnmatchedRow
     from mergecheck.harness.verdict import CaseReport
-    from mergecheck.model.case import Row
-    from mergecheck.model.types.data_types import Schema
-    from mergecheck.reference.trace import Effects
 
 _MOST_OFF = 3
+_MOST_PAIRED = 50  # pairing is quadratic
 _COUNTED = frozenset({Check.METRICS, Check.RESULT})
+_SUMS = {
+    "numOutputRows": ("numTargetRowsCopied", "numTargetRowsInserted", "numTargetRowsUpdated"),
+    "numTargetRowsUpdated": ("numTargetRowsMatchedUpdated", "numTargetRowsNotMatchedBySourceUpdated"),
+    "numTargetRowsDeleted": ("numTargetRowsMatchedDeleted", "numTargetRowsNotMatchedBySourceDeleted"),
+}
+"""Metrics that are sums of others (R-505)."""
 _KINDS = {
     "insert": "inserted rows",
     "update_preimage": "the rows before an update",
@@ -32,45 +39,141 @@ _KINDS = {
 }
 
 
-def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> tuple[str, ...]:
-    """Return what explains an answer that is wrong in one observable only; nothing for any other.
+@dataclass(frozen=True, slots=True)
+class AnswerHypothesis:
+    """What an answer shows of its fault.
+
+    Attributes:
+        text: such as ``as if inserted rows were lost``.
+        explains: the observables whose difference it explains.
+    """
+
+    text: str
+    explains: frozenset[Check]
+
+
+def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> Iterator[AnswerHypothesis]:
+    """Yield what explains a wrong answer, the most specific first; nothing for most.
 
     Args:
         report: the check of the case.
         differing: the observables that differ from the reference.
     """
     answer, result = report.reference.answer, report.result
+    if isinstance(answer, Rejection) and answer.error_class == MULTI_MATCH and isinstance(result, Outcome):
+        yield AnswerHypothesis("as if several matches of a row were no error", differing)
     if not isinstance(answer, Prediction) or not isinstance(result, Outcome) or answer.schema != result.schema:
-        return ()
-    wanted, found = answer.rows, result.rows
-    missing, extra = unmatched_rows(wanted, found, wanted_schema=answer.schema, found_schema=result.schema)
+        return
+    missing, extra = unmatched_rows(answer.rows, result.rows, wanted_schema=answer.schema, found_schema=result.schema)
     if missing or extra:
-        effects = report.reference.trace.effects
-        if effects is None or (missing and extra) or differing != {Check.ROWS}:
-            return ()
-        kinds = _kinds_of(effects)
-        lost = [one.row for one in missing] or [one.row for one in extra]
-        return tuple(_of_rows(lost, kinds, answer.schema, verb="lost" if missing else "written twice"))
+        explained = {Check.ROWS}
+        if _counts_follow(answer, result, most=max(len(missing), len(extra))):
+            explained |= _COUNTED
+        for text in _of_rows(report, answer, missing, extra):
+            yield AnswerHypothesis(text, differing & explained)
+        return
+    if differing <= {Check.CDF, *_COUNTED} and _counts_every_match(report, answer, result):
+        yield AnswerHypothesis("as if a row were deleted once for each of its matches", differing)
     if differing == {Check.CDF}:
-        return tuple(_of_changes(answer, result))
-    return tuple(_of_counts(answer, result)) if differing <= _COUNTED else ()
+        yield from (AnswerHypothesis(text, differing) for text in _of_changes(answer, result))
+    if differing <= _COUNTED:
+        yield from (AnswerHypothesis(text, differing) for text in _of_counts(answer, result))
 
 
-def _kinds_of(effects: Effects) -> dict[str, Sequence[Row]]:
-    return {
-        "inserted rows": tuple(effects.inserted.values()),
-        "updated rows": tuple(effects.updated.values()),
-        "rows that no clause changes": tuple(effects.unchanged.values()),
+def _of_rows(
+    report: CaseReport, answer: Prediction, missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
+) -> Iterator[str]:
+    """Name the only kind of row that all lost, repeated or kept rows can be of, or the column that is wrong."""
+    effects = report.reference.trace.effects
+    if effects is None:
+        return
+    lost, found = ({one.identity for one in rows} for rows in (missing, extra))
+    held = {
+        name: {row_identity(row, answer.schema) for row in rows}
+        for name, rows in {
+            "inserted rows": tuple(effects.inserted.values()),
+            "updated rows": tuple(effects.updated.values()),
+            "rows that no clause changes": tuple(effects.unchanged.values()),
+        }.items()
     }
-
-
-def _of_rows(rows: Sequence[Row], kinds: dict[str, Sequence[Row]], schema: Schema, *, verb: str) -> Iterator[str]:
-    """Name the only kind of row that all lost, or all repeated, rows can be of."""
-    held = {name: {row_identity(row, schema) for row in kind} for name, kind in kinds.items()}
-    wrong = {row_identity(row, schema) for row in rows}
-    names = [name for name, identities in held.items() if wrong <= identities]
-    if len(names) == 1:
+    before = {row_identity(row, answer.schema) for rid, row in enumerate(effects.old) if rid not in effects.unchanged}
+    deleted = {row_identity(effects.old[rid], answer.schema) for rid in effects.deleted}
+    if missing and extra:
+        if lost <= held["rows that no clause changes"] and found <= before:
+            yield "as if changed rows were copied in place of rows that no clause changes"
+        yield from _of_columns(report, answer, missing, extra)
+        return
+    verb = "lost" if missing else "written twice"
+    names = [name for name, identities in held.items() if (lost or found) <= identities]
+    if found and found <= deleted:
+        yield "as if deleted rows were kept"
+    elif found and found <= before:
+        yield "as if the old rows were kept beside the new ones"
+    elif len(names) == 1:
         yield f"as if {names[0]} were {verb}"
+
+
+def _of_columns(
+    report: CaseReport, answer: Prediction, missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
+) -> Iterator[str]:
+    """Name the only column in which rows differ, if its values are those of other rows."""
+    pairs = _other_in_one_cell(missing, extra)
+    places = {place for place, _ in pairs}
+    if len(places) != 1:
+        return
+    place = places.pop()
+    column = answer.schema.columns[place]
+    others = {row_identity(row, answer.schema)[place] for row in answer.rows}
+    if all(extra_one.identity[place] in others for _, extra_one in pairs):
+        is_folder = column.name.lower() in {name.lower() for name in report.case.target.partition_by}
+        what = f"the partition column {column.name}" if is_folder else column.name
+        yield f"as if {what} had the value of another row"
+
+
+def _other_in_one_cell(
+    missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
+) -> list[tuple[int, UnmatchedRow]]:
+    """Pair each missing row with another that differs in one cell, and give that cell; none unless all are paired."""
+    if len(missing) != len(extra) or len(missing) > _MOST_PAIRED:
+        return []
+    left, pairs = list(extra), []
+    for one in missing:
+        for other in left:
+            cells = [i for i, (a, b) in enumerate(zip(one.identity, other.identity, strict=True)) if a != b]
+            if len(cells) == 1:
+                left.remove(other)
+                pairs.append((cells[0], other))
+                break
+        else:
+            return []
+    return pairs
+
+
+def _counts_follow(answer: Prediction, result: Outcome, *, most: int) -> bool:
+    """Return whether the counts of rows are off by no more than the rows are."""
+    return all(abs(number) <= most for name, number in _off(answer, result).items() if "Rows" in name)
+
+
+def _counts_every_match(report: CaseReport, answer: Prediction, result: Outcome) -> bool:
+    """Return whether deleted rows are counted, or in the change feed, as often as they are matched."""
+    matches, effects = report.reference.trace.matches, report.reference.trace.effects
+    if matches is None or effects is None:
+        return False
+    surplus = sum(rid in effects.deleted for _, rid in matches.pairs) - len(
+        effects.deleted & {rid for _, rid in matches.pairs}
+    )
+    more = len(result.cdf or ()) - len(answer.cdf or ()) if result.feed is Feed.IMAGES and result.cdf else 0
+    counted = _off(answer, result).get("numTargetRowsDeleted", 0)
+    return surplus > 0 and surplus in (more, counted) and {more, counted} <= {0, surplus}
+
+
+def _off(answer: Prediction, result: Outcome) -> dict[str, int]:
+    """Return by how much each metric is off that is known exactly."""
+    return {
+        name: result.metrics[name] - bound.low
+        for name, bound in answer.metrics.items()
+        if bound.exact and name in result.metrics and result.metrics[name] != bound.low
+    }
 
 
 def _of_changes(answer: Prediction, result: Outcome) -> Iterator[str]:
@@ -91,15 +194,15 @@ def _of_changes(answer: Prediction, result: Outcome) -> Iterator[str]:
 
 
 def _of_counts(answer: Prediction, result: Outcome) -> Iterator[str]:
-    """Name the one metric that is wrong, if all differences are of metrics."""
-    off = {
-        name: result.metrics[name] - bound.low
-        for name, bound in answer.metrics.items()
-        if bound.exact and name in result.metrics and result.metrics[name] != bound.low
-    }
-    if len(off) == 1:
-        name, number = next(iter(off.items()))
-        if abs(number) <= _MOST_OFF:
-            yield f"as if {name} counted {abs(number)} too {'many' if number > 0 else 'few'}"
-        else:
-            yield f"as if {name} counted too {'many' if number > 0 else 'few'}"
+    """Name the one metric that is wrong, if all differences are of metrics, and of sums that it is a part of."""
+    off = _off(answer, result)
+    for total, parts in _SUMS.items():
+        if total in off and off[total] == sum(off.get(part, 0) for part in parts):
+            del off[total]
+    if len(off) != 1:
+        return
+    name, number = next(iter(off.items()))
+    hypotheses = [f"as if {name} counted each row twice"] if number == answer.metrics[name].low else []
+    amount = f"{abs(number)} too" if abs(number) <= _MOST_OFF else "too"
+    hypotheses.append(f"as if {name} counted {amount} {'many' if number > 0 else 'few'}")
+    yield from reversed(hypotheses) if number == 1 else hypotheses

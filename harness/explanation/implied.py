@@ -66,12 +66,12 @@ def implied(
         capabilities: the observables that the engine shows.
         drawn: the check of the larger case that it was made of.
     """
-    agreeing = tuple(_agreeing(report, reference, capabilities))
-    full = tuple(one for one in agreeing if not one.unexplained) or agreeing
+    full = _most_explaining(report, tuple(_agreeing(report, reference, capabilities)), tuple(_of_answer(report)))
     if drawn is None or len(full) <= 1:
         return full
     families = frozenset(one.family for one in full)
-    there = {one.family for one in _agreeing(drawn, reference, capabilities, families=families) if not one.unexplained}
+    there_too = (*_agreeing(drawn, reference, capabilities, families=families), *_of_answer(drawn))
+    there = {one.family for one in there_too if not one.unexplained}
     return tuple(sorted(full, key=lambda one: one.family not in there))
 
 
@@ -87,7 +87,7 @@ def shown_cause(
         capabilities: the observables that the engine shows.
     """
     families = frozenset(cause.partition(":")[0] for cause in causes)
-    for one in _agreeing(report, reference, capabilities, families=families):
+    for one in (*_agreeing(report, reference, capabilities, families=families), *_of_answer(report)):
         known = sorted(one.causes & causes)
         if known and not one.unexplained:
             return known[0]
@@ -102,7 +102,7 @@ def _agreeing(
     families: frozenset[str] | None = None,
 ) -> Iterator[Implied]:
     """Yield the alternatives that agree; of some families only, if they are given."""
-    differing = frozenset(m.check for m in report.mismatches if m.against == REFERENCE)
+    differing = _differing(report)
     if not differing or not isinstance(report.result, Outcome | Rejection):
         return
     for one in alternatives(report.case, report.reference.trace):
@@ -113,9 +113,33 @@ def _agreeing(
             continue
         unexplained = tuple(check for check in Check if check in left & differing)
         yield Implied(one.hypothesis, one.causes, one.family, unexplained)
-    for text in answer_hypotheses(report, differing):
-        if families is None or text in families:
-            yield Implied(text, frozenset({text}), text)
+
+
+def _of_answer(report: CaseReport) -> Iterator[Implied]:
+    """Yield what the answer shows without another evaluation."""
+    differing = _differing(report)
+    for given in answer_hypotheses(report, differing):
+        left = differing - given.explains
+        if not left & _ALWAYS:
+            unexplained = tuple(check for check in Check if check in left)
+            yield Implied(given.text, frozenset({given.text}), given.text, unexplained)
+
+
+def _most_explaining(
+    report: CaseReport, agreeing: tuple[Implied, ...], of_answer: tuple[Implied, ...]
+) -> tuple[Implied, ...]:
+    """Return the hypotheses that explain most: another statement before an answer that no statement gives."""
+    whole = tuple(one for one in agreeing if not one.unexplained)
+    whole_answers = tuple(one for one in of_answer if not one.unexplained)
+    if whole:
+        return whole if isinstance(report.reference.answer, Rejection) else (*whole, *whole_answers)
+    is_of_rows = bool(_differing(report) & _ALWAYS)
+    return (agreeing or of_answer) if is_of_rows else (whole_answers or agreeing or of_answer)
+
+
+def _differing(report: CaseReport) -> frozenset[Check]:
+    """Return the observables that differ from the reference."""
+    return frozenset(m.check for m in report.mismatches if m.against == REFERENCE)
 
 
 def _left(report: CaseReport, other: Reference, capabilities: Capabilities) -> frozenset[Check] | None:

@@ -38,6 +38,7 @@ DELTA_AXES: tuple[Axis, ...] = (
                 may_change=(
                     MayChange(WRITTEN | REWRITTEN | {"commit", "path"}, ("R-550", "R-402", "R-731")),
                     MayChange(frozenset({domains.AMBIGUOUS}), ("R-320",)),
+                    MayChange(frozenset({domains.APPEND_ONLY}), ("R-743",)),  # the classic path rewrites files
                 ),
             ),
         ),

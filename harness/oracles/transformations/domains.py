@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mergecheck.model.facts import Facts
 
 AMBIGUOUS = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
+APPEND_ONLY = "DELTA_CANNOT_MODIFY_APPEND_ONLY"
 _PARTITION_TYPES = frozenset({TINYINT, SMALLINT, INT, BIGINT, BOOLEAN, DATE})
 # What depends on the order of rows, which no table has.
 _ORDERED = frozenset(

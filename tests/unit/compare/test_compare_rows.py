@@ -31,6 +31,14 @@ def test_bags_of_rows_are_equal_or_differ(left: Any, right: Any, differs: Any) -
     assert bool(difference(multisets[0], multisets[1], wanted_schema=schema, found_schema=schema)) is differs
 
 
+def test_missing_rows_are_in_natural_order() -> None:
+    """NULL first, 9 before 10, NaN behind the numbers; a text after its own text."""
+    schema = parse_schema("a DOUBLE, b STRING")
+    rows = ((10.0, "b"), (float("nan"), "a"), (9.0, "z"), (None, "c"), (10.0, "a"), (-2.5, None))
+    found = difference(rows, (), wanted_schema=schema, found_schema=schema).missing
+    assert [repr(row) for row in found] == [repr(rows[i]) for i in (3, 5, 2, 4, 0, 1)]
+
+
 def test_rows_with_most_equal_cells_are_paired_first() -> None:
     """Each row once: a pair of fewer equal cells does not take what a better one needs."""
     wanted, got = ((1, 1, 1, 1), (2, 2, 8, 8)), ((1, 1, 8, 8), (1, 1, 1, 9))

@@ -28,7 +28,9 @@ CASE = Case(
     source=Source(schema=SCHEMA, rows=((1, "x"), (9, "y"))),
     sql="MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
 )
-NAMES = frozenset({"numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"})
+NAMES = frozenset(
+    f"num{name}" for name in ("TargetRowsInserted", "TargetRowsUpdated", "TargetRowsDeleted", "TargetRowsCopied")
+) | {"numOutputRows"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,18 @@ def without_rows(key: int) -> Callable[[Outcome], Outcome]:
     return lambda right: replace(right, rows=tuple(row for row in right.rows if row[0] != key))
 
 
-def reported(change: Callable[[Outcome], Outcome]) -> list[str]:
+def with_rows(*rows: tuple[int, str], without: tuple[tuple[int, str], ...] = ()) -> Callable[[Outcome], Outcome]:
+    return lambda right: replace(right, rows=(*(row for row in right.rows if row not in without), *rows))
+
+
+def counting_copies_twice(right: Outcome) -> Outcome:
+    copied = right.metrics["numTargetRowsCopied"]
+    return counting("numOutputRows", copied)(counting("numTargetRowsCopied", copied)(right))
+
+
+def reported(change: Callable[[Outcome], Outcome], case: Case = CASE) -> list[str]:
     checker = Checker(engine=Changing(change))
-    report = checker.check_case(CASE)
+    report = checker.check_case(case)
     return mismatch_report(case_document(report, hypotheses=checker.hypotheses(report))).splitlines()
 
 
@@ -77,12 +88,95 @@ def reported(change: Callable[[Outcome], Outcome]) -> list[str]:
         (counting("numTargetRowsUpdated", 1), "as if numTargetRowsUpdated counted 1 too many"),
         (counting("numTargetRowsInserted", -1), "as if numTargetRowsInserted counted 1 too few"),
         (without_rows(3), "as if rows that no clause changes were lost"),
-        (lambda right: replace(right, rows=(*right.rows, (9, "y"))), "as if inserted rows were written twice"),
+        (with_rows((9, "y")), "as if inserted rows were written twice"),
+        (with_rows((1, "a")), "as if the old rows were kept beside the new ones"),
+        (
+            with_rows((1, "a"), without=((2, "b"),)),
+            "as if changed rows were copied in place of rows that no clause changes",
+        ),
+        (with_rows((2, "c"), without=((2, "b"),)), "as if v had the value of another row"),
+        (counting_copies_twice, "as if numTargetRowsCopied counted each row twice"),
+        (counting("numOutputRows", 2), "as if numOutputRows counted 2 too many"),
     ],
 )
 def test_a_fault_of_the_answer_is_named(change: Callable[[Outcome], Outcome], hypothesis: str) -> None:
     """The first line has the verdict and the hypothesis."""
     assert reported(change)[0] == f"MISMATCH  acts {hypothesis}"
+
+
+def deleting(case: Case, *, twice: bool = False) -> Case:
+    rows = ((1, "x"), (1, "y")) if twice else ((1, "x"),)
+    sql = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN DELETE"
+    return replace(case, source=Source(schema=SCHEMA, rows=rows), sql=sql)
+
+
+@pytest.mark.parametrize(
+    ("case", "change", "hypothesis"),
+    [
+        (deleting(CASE), with_rows((1, "a")), "as if deleted rows were kept"),
+        (
+            replace(deleting(CASE), target=replace(CASE.target, partition_by=("v",))),
+            with_rows((2, "c"), without=((2, "b"),)),
+            "as if the partition column v had the value of another row",
+        ),
+        (
+            deleting(CASE, twice=True),
+            counting("numTargetRowsDeleted", 1),
+            "as if a row were deleted once for each of its matches",
+        ),
+        (
+            deleting(CASE, twice=True),
+            lambda right: replace(right, cdf=(*(right.cdf or ()), (1, "a", "delete"))),
+            "as if a row were deleted once for each of its matches",
+        ),
+    ],
+)
+def test_a_fault_of_deleted_rows_is_named(case: Case, change: Callable[[Outcome], Outcome], hypothesis: str) -> None:
+    """A row that stays, a partition value of another row, and a row that is deleted for each of its matches."""
+    assert reported(change, case)[0] == f"MISMATCH  acts {hypothesis}"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowing:
+    """Updates a row by each of its matches, where the merge must be refused."""
+
+    name: str = "allowing"
+    version: str = "1"
+    capabilities: Capabilities = Capabilities()  # noqa: RUF009 - a frozen value
+
+    def run(self, case: Case) -> EngineResult:
+        assert case.source is not None
+        return Outcome(schema=SCHEMA, rows=case.source.rows, metrics={})
+
+    def close(self) -> None:
+        pass
+
+
+def test_silent_ambiguity_is_named() -> None:
+    """An answer with a row for each match is of no other statement."""
+    twice = Source(schema=SCHEMA, rows=((1, "x"), (1, "y")))
+    case = replace(CASE, target=Target(schema=SCHEMA, files=(((1, "a"),),)), source=twice)
+    checker = Checker(engine=Allowing())
+    report = checker.check_case(case)
+    assert checker.hypotheses(report)[0] == "as if several matches of a row were no error"
+
+
+def test_clauses_behind_a_condition_that_is_null() -> None:
+    """The second clause is there, and is skipped only where the condition of the first is NULL."""
+    clauses = "WHEN MATCHED AND s.v > 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET *"
+    sql = f"MERGE INTO target t USING source s ON t.k = s.k {clauses}"
+    case = replace(CASE, source=Source(schema=SCHEMA, rows=((1, None), (2, "w"))), sql=sql)
+
+    def skipping(right: Outcome) -> Outcome:
+        metrics = {**right.metrics, "numTargetRowsUpdated": 1, "numTargetRowsCopied": 3}
+        metrics["numOutputRows"] = 4
+        changes = tuple(row for row in right.cdf or () if row[0] != 1)
+        rows = with_rows((1, "a"), without=((1, None),))(right).rows
+        return replace(right, rows=rows, metrics=metrics, cdf=changes)
+
+    assert reported(skipping, case)[0] == (
+        "MISMATCH  acts as if no clause were tried after clause 1 whose condition is NULL"
+    )
 
 
 def test_only_rows_that_differ_are_explained() -> None:
