@@ -23,6 +23,7 @@ from mergecheck.harness.cli.output.terminal import (
 from mergecheck.harness.cli.verb_group import VerbGroup
 from mergecheck.harness.configuration.extras import missing_extra
 from mergecheck.harness.processes.interrupts import interrupts_kept
+from mergecheck.harness.processes.library_warnings import ignore_irrelevant_warnings
 from mergecheck.harness.verdict import ExitCode, MergecheckError, MissingExtraError, OutputError
 from mergecheck.model.errors import CaseFormatError
 
@@ -69,6 +70,7 @@ def main(
     """
     make_streams_safe()
     logging.basicConfig(handlers=[LogNotices()])
+    ignore_irrelevant_warnings()
     try:
         code = _run(arguments, command, name, closing)
         sys.stdout.flush()

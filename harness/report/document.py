@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE
 from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST
+from mergecheck.harness.compare.rows import MAX_ROWS_SHOWN
 from mergecheck.harness.explanation.explanation_text import why_lines
 from mergecheck.harness.findings.fingerprint import primary_mismatch
 from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.specification.citations import cited, titled, with_titles
 from mergecheck.harness.verdict import Check, HarnessBugError, Oracle
-from mergecheck.model.outcome import Outcome, Unsupported
+from mergecheck.model.formatting import fit, row_text
+from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +32,9 @@ FILES_ADDED = "numTargetFilesAdded"
 COUNTS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 _SHRINK_OPTIONS = frozenset({"oracle", "expressions", "deviations", "no-deviations"})
 _NAMES = {Check.CDF: "changes"}
-_OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST, "base"})  # the base of a variant
+BASE = "base"
+"""Of a variant: the judge beside the reference."""
+_OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST, BASE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,14 +280,57 @@ def differences_of(report: CaseReport, *, is_explained: bool) -> Iterator[Differ
         return
     first = primary_mismatch(report)
     following = {m: _follows(m, first, report, is_explained=is_explained) for m in report.mismatches}
+    together = _updates_together(report)
     for mismatch in sorted(report.mismatches, key=lambda m: following[m]):
-        yield replace(difference_of(mismatch), follows=following[mismatch])
+        if together is not None and _is_of_rows(mismatch, "extra_rows"):
+            continue
+        is_pairs = together is not None and _is_of_rows(mismatch, "missing_rows")
+        shown = together if together is not None and is_pairs else difference_of(mismatch)
+        yield replace(shown, follows=following[mismatch])
+
+
+def _is_of_rows(mismatch: Mismatch, kind: str) -> bool:
+    return (mismatch.check, mismatch.against, mismatch.kind) == (Check.ROWS, REFERENCE, kind)
+
+
+def _updates_together(report: CaseReport) -> Difference | None:
+    """Show missing and extra rows as one difference: below a row that an update makes, the row that is there instead.
+
+    Returns:
+        None if no missing row has such a partner.
+    """
+    answer, effects = report.reference.answer, report.reference.trace.effects
+    missing = next((m for m in report.mismatches if _is_of_rows(m, "missing_rows")), None)
+    extra = next((m for m in report.mismatches if _is_of_rows(m, "extra_rows")), None)
+    if missing is None or extra is None or effects is None or not isinstance(answer, Prediction):
+        return None
+    before = {
+        f"- {row_text(new, answer.schema)}": f"+ {row_text(effects.old[rid], answer.schema)}"
+        for rid, new in effects.updated.items()
+    }
+    left, lines = list(extra.parts), []
+    for line in missing.parts:
+        lines.append(line)
+        if before.get(line) in left:
+            left.remove(before[line])
+            lines.append(before[line])
+    if len(left) == len(extra.parts):
+        return None
+    lines += left
+    shown = [fit(line) for line in lines[: 2 * MAX_ROWS_SHOWN]]
+    rest = [f"  and {len(lines) - len(shown)} more"] if len(lines) > len(shown) else []
+    head = f"{missing.lines[0]}; {extra.lines[0]}"
+    return Difference(check=check_name(Check.ROWS), lines=(head, *shown, *rest), whole=(head, *lines))
 
 
 def _follows(mismatch: Mismatch, first: Mismatch, report: CaseReport, *, is_explained: bool) -> bool:
     """Return whether a difference is the same fact as the first one, in another observable."""
     if mismatch == first or EXPECT in (mismatch.against, first.against):
         return False
+    if mismatch.against == BASE and any(
+        m.against == REFERENCE and (m.check, m.kind) == (mismatch.check, mismatch.kind) for m in report.mismatches
+    ):
+        return True
     if mismatch.against == AGAINST and any(m.against == REFERENCE for m in report.mismatches):
         return True
     if mismatch.check is first.check:

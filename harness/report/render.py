@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from typing import TYPE_CHECKING
 
 from mergecheck.model.formatting import shown_row
 from mergecheck.model.schema_json import check_constraints, is_constraint
+from mergecheck.model.storage_file import layout_to_json
 from mergecheck.model.types.data_types import quote
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def _wrapped_table(lines: list[str], width: int) -> list[str]:
 
 
 def settings_lines(case: Case) -> list[str]:
-    """Show partitioning, CHECK constraints, other table properties, transactions and settings, one to a line."""
+    """Show what belongs to the tables and the session beside rows and types, one to a line."""
     lines = (
         [f"partitioned by {printable(', '.join(map(quote, case.target.partition_by)))}"]
         if case.target.partition_by
@@ -72,6 +74,13 @@ def settings_lines(case: Case) -> list[str]:
     lines += [f"constraint {printable(quote(name))} CHECK ({printable(text)})" for name, text in constraints.items()]
     lines += [
         f"property {printable(key)} = {printable(value)}" for key, value in properties.items() if not is_constraint(key)
+    ]
+    stored = {"target": layout_to_json(case.target.layout)}
+    stored |= {} if case.source is None else {"source": layout_to_json(case.source.layout)}
+    lines += [
+        f"{name} stored with {key} = {printable(text if isinstance(text, str) else json.dumps(text))}"
+        for name, layout in stored.items()
+        for key, text in layout.items()
     ]
     transactions = case.target.transactions.items()
     lines += [f"committed before: transaction {version} of {printable(name)}" for name, version in transactions]

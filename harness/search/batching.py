@@ -50,7 +50,8 @@ def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MO
     """Make a batch of a case and of others with its statement.
 
     Args:
-        case: its target must have the plain layout, its source must be a table, its values must not be random.
+        case: its tables must have the plain layout but for row groups and batches, its source must be a table, its
+            values must not be random.
         random: draws the rows.
         size: number of pairs of tables, the case's own included.
         max_source_rows: limit for the drawn pairs; a single source row cannot match ambiguously.
@@ -59,7 +60,9 @@ def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MO
         None if the case cannot be put in a batch.
     """
     source = case.source
-    if source is None or case.target.layout != TargetLayout() or source.layout != SourceLayout():
+    if source is None or replace(case.target.layout, row_group_rows=None) != TargetLayout():
+        return None
+    if replace(source.layout, batch_rows=None) != SourceLayout():
         return None
     singles = similar_cases(case, random, size=size, max_source_rows=max_source_rows)
     together = joined(singles) if singles else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.findings.store import RunningCase
+from mergecheck.harness.processes.library_warnings import ignore_irrelevant_warnings
 from mergecheck.harness.processes.start import SAFE_PATH, end_with_parent, environment_with, forget_safe_path
 from mergecheck.harness.verdict import CaseReport, HarnessBugError, Verdict
 from mergecheck.model.outcome import Unsupported
@@ -117,6 +118,7 @@ def _serve(connection: Connection, factory: Callable[[], Engine], options: Mappi
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the run, which ends its jobs itself
     end_with_parent()
     forget_safe_path()
+    ignore_irrelevant_warnings()
     checker: Checker | None = None
     while True:
         try:

@@ -71,11 +71,14 @@ def _numbers(counts: Counts, value: Transformation) -> tuple[object, ...]:
     )
 
 
-def summary_lines(counts: Counts, *, required: Sequence[str] = (), required_paths: Sequence[str] = ()) -> list[str]:
-    """Summarise a run: the denominators, the exceptions used, plans and paths, and those that never ran."""
-    endings = ", ".join(f"{ending.value.replace('_', ' ')} {counts.endings[ending]}" for ending in Ending)
+def summary_lines(counts: Counts, *, verbose: bool = False) -> list[str]:
+    """Summarise a run: the denominators and the paths; the exceptions used, plans and reasons only if ``verbose``."""
+    endings = ", ".join(
+        f"{ending.value.replace('_', ' ')} {counts.endings[ending]}"
+        for ending in Ending
+        if verbose or counts.endings[ending] or ending in (Ending.EQUAL, Ending.DIFFERENT)
+    )
     bases = ", ".join(f"{verdict.value.replace('_', ' ')} {number}" for verdict, number in counts.bases.most_common())
-    seen = ", ".join(f"{name} {number}" for name, number in counts.operators.most_common() if "Join" in name)
     ran = f"{counted(counts.num_cases, 'case')} ({bases}) under {counted(counts.num_variants, 'variant')}"
     lines = [f"{ran} in {counts.seconds:.0f} s: {endings}"]
     if counts.num_batched:
@@ -83,19 +86,21 @@ def summary_lines(counts: Counts, *, required: Sequence[str] = (), required_path
             f"{counts.num_batched} pairs of tables in batches, each batch one case; {counts.num_compared} comparisons "
             "of a pair with its base"
         )
-    lines.append(f"{len(counts.pairs)} pairs of values on two axes, {len(counts.plans)} different plans")
-    if counts.operators:
-        lines.append(f"runs by join: {seen or 'none'}")
-    if counts.rules:
-        lines.append("exceptions used:")
-        lines += [f"  {n:>4}  {by_rule(rule)}" for rule, n in counts.rules.most_common()]
-    lines += [f"  {number:>4}  {reason}" for reason, number in counts.reasons.most_common()]
-    lines += path_lines(counts)
-    if counts.num_flaky:
-        lines.append(f"{counts.num_flaky} differences did not come back at a second execution")
-    lines += excluded_lines(counts)
-    lines += unswitched_lines(counts)
-    lines += [
+    if verbose:
+        lines.append(f"{len(counts.pairs)} pairs of values on two axes, {len(counts.plans)} different plans")
+        if counts.operators:
+            joins = ", ".join(f"{name} {number}" for name, number in counts.operators.most_common() if "Join" in name)
+            lines.append(f"runs by join: {joins or 'none'}")
+        if counts.rules:
+            lines.append("exceptions used:")
+            lines += [f"  {n:>4}  {by_rule(rule)}" for rule, n in counts.rules.most_common()]
+        lines += [f"  {number:>4}  {reason}" for reason, number in counts.reasons.most_common()]
+    return lines + path_lines(counts)
+
+
+def doubt_lines(counts: Counts, *, required: Sequence[str] = (), required_paths: Sequence[str] = ()) -> list[str]:
+    """Name what the run has not shown: plans and paths that never ran, flaky differences, values that were left out."""
+    lines = [
         f"inconclusive: {unseen} ran {counts.of(unseen).num_judged} times, no plan showed {' or '.join(unseen.plan)}"
         for unseen in counts.unseen()
     ]
@@ -104,7 +109,22 @@ def summary_lines(counts: Counts, *, required: Sequence[str] = (), required_path
         f"inconclusive: no merge of the run took the path {name} (--require-path)"
         for name in counts.missing_paths(required_paths)
     ]
-    return lines
+    if counts.num_flaky:
+        lines.append(f"{counts.num_flaky} differences did not come back at a second execution")
+    return [*lines, *unswitched_lines(counts), *excluded_lines(counts)]
+
+
+def finding_lines(found: Sequence[VariantFinding]) -> list[str]:
+    """Write a line for each finding: what it acts as if, the axes that cause it, and its file."""
+    return [_finding_line(finding) for finding in found]
+
+
+def _finding_line(finding: VariantFinding) -> str:
+    what = f"acts {finding.hypotheses[0]}" if finding.hypotheses else str(finding.fingerprint)
+    where = "the base itself" if finding.variant is None else finding.variant.name
+    examples = f", {counted(len(finding.examples), 'example')} beside it" if finding.examples else ""
+    path = "" if finding.path is None else f"  {finding.path}"
+    return f"finding {finding.report.case.id}  {what}  under {where}{examples}{path}"
 
 
 def path_lines(counts: Counts) -> list[str]:

@@ -194,6 +194,24 @@ def test_only_rows_that_differ_are_explained() -> None:
     assert "P-" not in text
 
 
+def test_a_row_that_is_there_instead_is_shown_with_the_missing_one() -> None:
+    """A dozen updates that are not made: in the order of their keys, each with the old row below the new one."""
+    schema = parse_schema("k INT, v STRING, w STRING")
+    case = replace(
+        CASE,
+        target=Target(schema=schema, files=(tuple((k, "a", "b") for k in range(12)),)),
+        source=Source(schema=schema, rows=tuple((k, "x", "y") for k in range(12))),
+        sql="MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET *",
+    )
+    lines = reported(lambda right: replace(right, rows=case.target.rows), case)
+    start = next(i for i, line in enumerate(lines) if line.startswith("  rows      "))
+    assert [line.strip() for line in lines[start : start + 8]] == [
+        "rows       12 rows of the reference are missing; 12 rows are not in the reference",
+        *(f"{sign} ({k}, '{v}', '{w}')" for k in range(3) for sign, v, w in (("-", "x", "y"), ("+", "a", "b"))),
+        "and 18 more",
+    ]
+
+
 def test_a_fact_is_shown_once() -> None:
     """A count that follows from the rows is a line beside them, and an invariant that breaks with them is none."""
     lines = reported(lambda right: counting("numTargetRowsInserted", -1)(without_rows(9)(right)))

@@ -23,7 +23,7 @@ from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.variants.variant import VARIANT_SETTING
 from mergecheck.harness.variants.variants_run import VariantRun
-from mergecheck.harness.variants.variants_text import finding_report, run_document, summary_lines
+from mergecheck.harness.variants.variants_text import doubt_lines, finding_report, run_document, summary_lines
 from mergecheck.harness.verdict import Check, EngineDownError, ExitCode, UserInputError, Verdict
 from mergecheck.model.case import Case, Source
 from mergecheck.model.case_file import load_cases
@@ -334,7 +334,7 @@ def test_a_plan_that_never_appears_is_said() -> None:
     run.run([UPSERT])
     assert [str(axis_value) for axis_value in run.counts.unseen()] == ["join=broadcast"]
     assert run.counts.missing(["SortMergeJoin", "CartesianProduct"]) == ("CartesianProduct",)
-    lines = summary_lines(run.counts, required=["CartesianProduct"])
+    lines = doubt_lines(run.counts, required=["CartesianProduct"])
     assert "inconclusive: join=broadcast ran 1 times, no plan showed BroadcastHashJoin" in lines
     assert "inconclusive: no plan of the run showed CartesianProduct (--require-plan)" in lines
     document = run_document(run.counts, run.found, required=[])

@@ -186,6 +186,7 @@ def fuzz(
     limits = Limits(floor=floor, max_deviating=max_deviating)
     flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
+    flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
     flags += " --steer" if steer else ""
     flags += f" --batch {batch_size}" if batch_size > 1 else ""
     flags += drawing.flags()

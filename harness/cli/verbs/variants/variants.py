@@ -23,6 +23,7 @@ from mergecheck.harness.cli.options import (
     max_time_option,
     seed_option,
     trust_option,
+    verbose_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.cli.verbs.variants.runs import (
@@ -39,6 +40,8 @@ from mergecheck.harness.variants.variant import axes_of
 from mergecheck.harness.variants.variants_text import (
     COLUMNS,
     axes_json,
+    doubt_lines,
+    finding_lines,
     finding_report,
     list_lines,
     rows_of,
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
 
 DEFAULT_MAX_CASES = 50
+MOST_LINES, MOST_DOUBTS, MOST_FINDINGS = 12, 3, 4
+"""Lines of the end of a run; all only with --verbose."""
 
 
 @click.command()
@@ -92,6 +97,7 @@ DEFAULT_MAX_CASES = 50
 @deviation_options
 @trust_option
 @html_option
+@verbose_option
 @json_option
 def variants(
     *,
@@ -115,6 +121,7 @@ def variants(
     no_deviations: bool,
     trust: bool,
     html_file: Path | None,
+    verbose: bool,
     as_json: bool,
 ) -> int:
     """Check cases under configurations and layouts that must not change their outcome.
@@ -169,9 +176,9 @@ def variants(
         document = run_document(run.counts, run.found, required=required, required_paths=required_paths)
         emit_json({"engine": engine_name, "seed": None if paths else seed, **document, "exit_code": int(code)})
     else:
-        _show(run, required=required, required_paths=required_paths)
-        if not paths:
-            show(f"seed {seed}  same cases again: {again}")
+        doubts = doubt_lines(run.counts, required=required, required_paths=required_paths)
+        same = "" if paths else f"seed {seed}  same cases again: {again}"
+        _show(run, doubts, again=same, verbose=verbose)
     if html_file is not None:
         page = variants_page(
             run.counts,
@@ -195,13 +202,26 @@ def _given(paths: tuple[str, ...], findings: Path, *, trust: bool) -> list[Case]
     return [saved.case for saved in corpus.cases]
 
 
-def _show(run: VariantRun, *, required: tuple[str, ...], required_paths: tuple[str, ...]) -> None:
+def _show(run: VariantRun, doubts: list[str], *, again: str, verbose: bool) -> None:
+    """Print the reports of the findings, and an end of at most 12 lines, the findings last."""
     for finding in run.found:
         show(finding_report(finding, path=finding.path or Path(f"{finding.report.case.id}.json")) + "\n")
-    table = Table(box=None, pad_edge=False)
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column == COLUMNS[0] else "right", no_wrap=True)
-    for row in rows_of(run.counts):
-        table.add_row(*row)
-    show_table(table)
-    show("\n".join(["", *summary_lines(run.counts, required=required, required_paths=required_paths)]))
+    summary = summary_lines(run.counts, verbose=verbose)
+    doubts = _first(doubts, MOST_DOUBTS, "doubts", verbose=verbose)
+    found = _first(finding_lines(run.found), MOST_FINDINGS, "findings", verbose=verbose)
+    lines = [*summary, *doubts, *([again] if again else []), *found]
+    rows = rows_of(run.counts)
+    if verbose or len(lines) + len(rows) < MOST_LINES:
+        table = Table(box=None, pad_edge=False)
+        for column in COLUMNS:
+            table.add_column(column, justify="left" if column == COLUMNS[0] else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        show_table(table)
+    show("\n".join(lines))
+
+
+def _first(lines: list[str], most: int, what: str, *, verbose: bool) -> list[str]:
+    if verbose or len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], f"and {len(lines) - most + 1} more {what}: --verbose or --html shows them"]
