@@ -69,6 +69,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_variants.py::test_a_switch_of_an_engine_is_tried_proved_and_bisected",
     ),
     6: (
+        Typed(f"variants case.json --engine {ECHO} --variant files=per-row --require-path bulk", 4, ("path bulk",)),
         "tests/cli/test_cli_variants.py::test_a_plan_that_never_ran_is_inconclusive",
         "tests/cli/test_cli_variants.py::test_a_switch_of_an_engine_is_tried_proved_and_bisected",
     ),
@@ -82,9 +83,19 @@ LINES: dict[int, tuple[Tried, ...]] = {
         Typed("fuzz --engine duckdb --seed 1 --max-cases 3 --floor 0 --boundary 40", 0, (r"^3 cases in",)),
         "tests/unit/strategies/test_strategies_layouts.py::test_tables_around_a_boundary",
     ),
-    9: ("tests/unit/report/test_report.py::test_a_report_fits",),
-    10: ("tests/cli/test_cli_explain.py::test_a_mismatch_is_explained",),
+    9: (
+        Typed(f"replay case.json --engine {FAULTY}", 1, (r"^MISMATCH  ", r"^  rows  ", r"^  why  ", r"^  Reproduce: ")),
+        "tests/unit/report/test_report.py::test_a_report_fits",
+    ),
+    10: (
+        Typed("explain case.json", 0, (r"^why$", "clause 1 applies", "path [A-E]: ")),
+        Typed(f"explain case.json --engine {FAULTY}", 1, (r"^MISMATCH  acts as if ",)),
+        "tests/cli/test_cli_explain.py::test_a_mismatch_is_explained",
+    ),
     11: (
+        Typed("cases show case.json --sql", 0, ("MERGE INTO target",)),
+        Typed("cases export case.json --format pyspark", 0, ("MERGE INTO",)),
+        Typed("cases export case.json --format sqllogictest", 0, ("MERGE INTO",)),
         "tests/cli/test_cli_export.py::test_duckdb",
         "tests/cli/test_cli_export.py::test_delta_rs",
         "tests/cli/test_cli_export.py::test_sqllogictest",
@@ -92,6 +103,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_run.py::test_a_case_is_shown_as_sql",
     ),
     12: (
+        Typed(f"fuzz {FEW} --quiet", 0, (r"^3 cases in",)),
         "tests/cli/test_cli_process.py::test_a_run_ends_with_its_summary",
         "tests/cli/test_cli_events.py::test_events_are_lines_of_json",
         "tests/cli/test_cli_events.py::test_quiet_shows_results_only",
@@ -105,7 +117,10 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/unit/cli/html/test_html_page.py::test_a_trend_over_several_runs",
     ),
     15: ("tests/cli/test_cli_events.py::test_observations_have_the_form_that_hypothesis_documents",),
-    16: ("tests/cli/test_cli_fuzz_replay.py::test_a_case_of_another_version_is_named_and_the_others_run",),
+    16: (
+        Typed("cases show case.json --json", 0, ('"format_version": 1',)),
+        "tests/cli/test_cli_fuzz_replay.py::test_a_case_of_another_version_is_named_and_the_others_run",
+    ),
     17: (
         "tests/cli/test_cli_fuzz_replay.py::test_a_crashed_case_is_told_at_the_next_start",
         "tests/cli/test_cli_process.py::test_a_killed_run_leaves_no_process_and_its_directory_is_cleared",
@@ -123,6 +138,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_fuzz_replay.py::test_what_was_not_compared_again_is_not_fixed",
     ),
     20: (
+        Typed("cases adopt case.json --diff", 0, (r"^\+.*MERGE INTO",)),
         "tests/cli/test_cli_saved_cases.py::test_a_finding_is_adopted",
         "tests/cli/test_cli_saved_cases.py::test_a_patch_for_git",
     ),
@@ -135,7 +151,10 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_docs_commands.py::test_commands_run",  # docs/how-to/deviation.md
         "tests/cli/test_cli_own_tables.py::test_a_known_deviation_is_no_mismatch",
     ),
-    24: ("tests/cli/test_cli_saved_cases.py::test_a_case_is_shrunk",),
+    24: (
+        Typed(f"cases shrink case.json --engine {FAULTY}", 1, (r"shrunk from 3 \+ 2 to 1 \+ 0 rows",)),
+        "tests/cli/test_cli_saved_cases.py::test_a_case_is_shrunk",
+    ),
     25: (
         Typed(f"fuzz {FEW}", 0, (r"verified \d+ \(\d+%\)  both rejected \d", "unsupported", "flaky 0  engine down 0")),
         "tests/cli/test_cli_fuzz_replay.py::test_too_little_verified_is_inconclusive",
@@ -156,6 +175,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_pytest_plugin.py::test_random_cases_are_one_item",
     ),
     29: (
+        Typed("fuzz --engine duckdb --seed 1 --max-time 1 --floor 0", 0, (r"^\d+ cases? in ",)),
         "tests/unit/search/test_search.py::test_a_time_budget_ends_the_run",
         "tests/unit/search/test_search.py::test_max_findings_ends_the_run",
         "tests/cli/test_cli_fuzz_replay.py::test_a_run_that_is_much_worse_than_its_baseline",
@@ -177,7 +197,11 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_ci.py::test_a_real_run_is_reported",
         "tests/cli/test_cli_ci.py::test_known_deviations_of_a_run_are_counted_by_entry",
     ),
-    33: ("tests/cli/test_cli_ci.py::test_workflows_are_written_once", "tests/cli/test_cli_ci.py::test_the_steps_run"),
+    33: (
+        Typed("config ci github", 0, (r"\.github/workflows",)),
+        "tests/cli/test_cli_ci.py::test_workflows_are_written_once",
+        "tests/cli/test_cli_ci.py::test_the_steps_run",
+    ),
     34: (
         "tests/packaging/test_pages.py::test_the_wheel_alone_is_enough",  # docs/how-to/executor.md
         "tests/cli/test_engine_template.py::test_a_fault_is_found_within_twenty_examples",
