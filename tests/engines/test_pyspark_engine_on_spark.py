@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from upsert_case import CASE, SCHEMA, some_case
 
+from mergecheck.harness.cli.command_line import main
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark.class_archive import class_archive
 from mergecheck.harness.engines.spark.java_home import java_command, java_release
@@ -21,6 +24,7 @@ from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case import Source
+from mergecheck.model.case_file import dump_case
 from mergecheck.model.outcome import Outcome, Rejection
 
 if TYPE_CHECKING:
@@ -80,6 +84,18 @@ def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd:
     assert isinstance(result, Rejection)
     assert result.error_class == "TABLE_OR_VIEW_NOT_FOUND"
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_run_shows_no_log_and_no_warning_of_a_library(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    """PySpark warns of the version of pandas, which it meets on its way to Arrow and does not use."""
+    path = tmp_path / "case.json"
+    path.write_text(dump_case(CASE), "utf-8")
+    assert main(["replay", str(path), "--engine", "pyspark"]) == 0
+    warnings.warn("PySpark does not yet fully support pandas >= 3.0.0. Some features", FutureWarning, stacklevel=1)
+    assert [str(one.message) for one in recwarn] == []
+    assert re.sub(r"starting engine pyspark .*\n|engine pyspark .*\n", "", capfd.readouterr().err) == ""
 
 
 def test_starting_spark_says_nothing_on_the_terminal() -> None:
