@@ -134,6 +134,16 @@ def test_a_mismatch_is_shown_side_by_side() -> None:
         assert text in said
 
 
+def test_an_observable_is_named_once() -> None:
+    """Missing and extra rows are below one name, the metric below its own."""
+    changed, metric = report().mismatches
+    extra = Mismatch(check=Check.ROWS, against="reference", kind="extra_rows", lines=("1 row is extra", "+ (2, 'x')"))
+    page = check_page(html(replace(report(), mismatches=(changed, extra, metric))))
+    names = [strong.text for strong in page.all("strong")]
+    assert [name for name in names if name in ("rows", "metrics")] == ["rows", "metrics"]
+    assert "+ (2, 'x')" in page.all("main")[0].text
+
+
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:8]))
 def test_hostile_texts_stay_texts(text: str) -> None:
     """In every place that a case or an engine can fill: the page has the elements that it has for a harmless text."""
