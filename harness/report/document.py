@@ -279,9 +279,11 @@ def differences_of(report: CaseReport, *, is_explained: bool) -> Iterator[Differ
     if not report.mismatches:
         return
     first = primary_mismatch(report)
-    following = {m: _follows(m, first, report, is_explained=is_explained) for m in report.mismatches}
+    of_reference = {(m.check, m.kind) for m in report.mismatches if m.against == REFERENCE}
+    once = [m for m in report.mismatches if m.against != BASE or (m.check, m.kind) not in of_reference]
+    following = {m: _follows(m, first, report, is_explained=is_explained) for m in once}
     together = _updates_together(report)
-    for mismatch in sorted(report.mismatches, key=lambda m: following[m]):
+    for mismatch in sorted(once, key=lambda m: following[m]):
         if together is not None and _is_of_rows(mismatch, "extra_rows"):
             continue
         is_pairs = together is not None and _is_of_rows(mismatch, "missing_rows")
@@ -327,10 +329,6 @@ def _follows(mismatch: Mismatch, first: Mismatch, report: CaseReport, *, is_expl
     """Return whether a difference is the same fact as the first one, in another observable."""
     if mismatch == first or EXPECT in (mismatch.against, first.against):
         return False
-    if mismatch.against == BASE and any(
-        m.against == REFERENCE and (m.check, m.kind) == (mismatch.check, mismatch.kind) for m in report.mismatches
-    ):
-        return True
     if mismatch.against == AGAINST and any(m.against == REFERENCE for m in report.mismatches):
         return True
     if mismatch.check is first.check:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from mergecheck.harness.variants.variant import PLUGIN, VARIANT_SETTING, Variant
 from mergecheck.harness.variants.variants_text import finding_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_id import with_content_id
+from mergecheck.model.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from mergecheck.model.facts import Facts
 
+_MOST_REFUSED = 3
+"""Batches that an engine may refuse before no more are made."""
 LIMITS = ShrinkLimits()
 """For shrinking a finding, also at the end of a run: its time is for new cases."""
 
@@ -79,6 +83,7 @@ class VariantRun:
         self._listener = listener
         self._progress = progress
         self._known: dict[_Cause, int] = {}
+        self._batches: Counter[bool] = Counter()
         self._explained: dict[tuple[frozenset[str], str], int] = {}
         self._max_findings: int | None = None
         self._started = time.monotonic()
@@ -106,6 +111,11 @@ class VariantRun:
         finally:
             self.counts.seconds = time.monotonic() - self._started
 
+    @property
+    def takes_batches(self) -> bool:
+        """Whether batches are of use: the engine has taken one, or has not refused several yet."""
+        return self._batches[False] > 0 or self._batches[True] < _MOST_REFUSED
+
     def wants(self, case: Case, facts: Facts) -> bool:
         """Return whether some variant that was asked for applies to a case; every case if none was."""
         plain = self._without_unset(case)
@@ -118,6 +128,12 @@ class VariantRun:
         """
         singles = () if drawn is None else tuple(map(self._without_unset, drawn.singles))
         base = self._checker.check_base(case, None if drawn is None or self._unset else drawn.reference)
+        if singles and drawn is not None:
+            is_refused = isinstance(base.result, Unsupported)
+            self._batches[is_refused] += 1
+            if is_refused:  # perhaps only for the column that keeps the pairs apart
+                self._check(singles[0], drawn=replace(drawn, case=singles[0], singles=(), reference=None))
+                return
         self.counts.num_batched += len(singles)
         self.counts.add_base(base, self._checker.plan)
         self._progress(self.counts)

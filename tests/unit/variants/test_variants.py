@@ -307,6 +307,20 @@ def test_a_difference_that_only_a_batch_shows_is_the_batch_itself(tmp_path: Path
     assert [PAIR in f.report.case.sql for f in run.found] == [True]
 
 
+def test_a_batch_that_the_engine_refuses_is_checked_as_the_case_that_it_is_made_of() -> None:
+    """The column that keeps the pairs apart may be too much for an engine of equalities."""
+
+    def refusing(case: Case, outcome: Outcome) -> EngineResult:
+        return Unsupported("ON with two parts") if PAIR in case.sql else outcome
+
+    run = batched_run(refusing, None)
+    run.run([a_batch()] * 2)
+    assert (run.counts.num_cases, run.counts.num_batched, run.counts.num_variants) == (2, 0, 2)
+    assert run.takes_batches
+    run.run([a_batch()])
+    assert not run.takes_batches
+
+
 def test_a_base_that_differs_in_a_batch_is_looked_for_in_its_pairs() -> None:
     """As a difference of a variant is."""
     run = batched_run(losing_a_row(), None)

@@ -199,6 +199,8 @@ def _drawn(draws: Draws, max_cases: int | None, run: VariantRun) -> Iterator[Dra
     for _ in itertools.count() if max_cases is None else range(max_cases):
         for _ in range(MOST_BATCH_DRAWS):
             drawn = draws.draw_wanted(run.wants, most=MOST_DRAWS) if run.only else draws.draw(CaseSpace())
+            if not run.takes_batches:
+                break
             drawn = draws.batched(drawn)
             if drawn.singles or not draws.makes_batches:
                 break
