@@ -29,7 +29,7 @@ def test_an_agreeing_run(mergecheck: Mergecheck) -> None:
     assert lines[0].startswith("20 cases in TIME: verified ")
     assert lines[0].endswith("mismatch 0  flaky 0  engine down 0")
     assert lines[1].startswith("not checked in some: ")
-    assert lines[-1] == f"seed 3  same cases again: mergecheck fuzz --engine {ECHO} --seed 3 --max-cases 20"
+    assert lines[-1] == f"seed 3  same cases again: mergecheck fuzz --engine {ECHO} --floor 0.5 --seed 3 --max-cases 20"
     assert "seed 3" in ended.err
     verbose = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "2", "--seed", "3", "--floor", "0", "--verbose")
     assert verbose.out.splitlines()[0].split() == ["clause", "present", "fired"]
