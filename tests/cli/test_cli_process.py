@@ -124,7 +124,7 @@ def test_a_run_ends_with_its_summary(engine: str, tmp_path: Path) -> None:
     running = fuzz(engine, 3, tmp_path)
     assert running.end() == 0
     assert running.out[-1] == (
-        f"seed {SEED}  same cases again: mergecheck fuzz --engine {engine} --seed {SEED} --max-cases 3"
+        f"seed {SEED}  same cases again: mergecheck fuzz --engine {engine} --floor 0 --seed {SEED} --max-cases 3"
     )
     assert undocumented(running.err) == []
 
@@ -138,7 +138,7 @@ def test_ctrl_c_ends_a_run_with_the_summary_of_what_it_did(engine: str, tmp_path
     assert running.end() == 130
     assert "stopped: interrupted" in running.out
     assert re.fullmatch(
-        rf"seed {SEED}  same cases again: mergecheck fuzz --engine {engine} --seed {SEED} --max-cases \d+",
+        rf"seed {SEED}  same cases again: mergecheck fuzz --engine {engine} --floor 0 --seed {SEED} --max-cases \d+",
         running.out[-1],
     )
     assert undocumented(running.err) == []
