@@ -12,6 +12,7 @@ from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, UNPREDICTED, check_relations
+from mergecheck.harness.oracles.work.work import graded
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.properties.repeatable_values import is_repeatable
@@ -93,7 +94,7 @@ class Checker:
         with interrupts_kept(), self._kept_on_disk(prepared.case):
             report = self.narrowed(self._judged(prepared))
             report = self.deviations.annotated(report, self.engine.capabilities)
-            return replace(report, rerun=self.rerun)
+            return graded(replace(report, rerun=self.rerun))
 
     def check_case(self, case: Case) -> CaseReport:
         """Prepare a case and check it."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.work_counts import WorkCounts
     from mergecheck.reference.answer import Reference
 
 
@@ -218,6 +219,8 @@ class CaseReport:
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
         unsupported_reasons: why, by the name of the check or of the metric, if the engine gives a reason.
+        work: the work of the engine's merge, and how much of it was in vain; None if that is not known.
+        work_unknown: why it is not known, if the merge agrees.
         unknown_columns: columns with values that cannot be predicted, whose form is checked.
         deviations: ids of the entries that explain every mismatch; empty if something is unexplained.
         is_lost: the engine took too long for the case, or its process was lost with it; the verdict is
@@ -240,6 +243,8 @@ class CaseReport:
     unsupported_checks: tuple[Check, ...] = ()
     unsupported_metrics: tuple[str, ...] = ()
     unsupported_reasons: Mapping[str, str] = field(default_factory=dict)
+    work: WorkCounts | None = None
+    work_unknown: str = ""
     unknown_columns: tuple[str, ...] = ()
     deviations: tuple[str, ...] = ()
     is_defect: bool = False

@@ -64,11 +64,15 @@ class FileWork:
         rewritten: the numbers (``model.layout.physical_files``) of the files that it removed.
         marked: the numbers of the files that it gave another deletion vector.
         num_scanned: of how many files it read rows, each counted once; None if the engine does not report it.
+        bytes_scanned: the bytes of these files; None if the engine does not report it.
+        sizes: the bytes of every file of the target, by number; empty if they are not known.
     """
 
     rewritten: frozenset[int] = frozenset()
     marked: frozenset[int] = frozenset()
     num_scanned: int | None = None
+    bytes_scanned: int | None = None
+    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

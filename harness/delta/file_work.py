@@ -27,13 +27,16 @@ def file_work(path: Path, *, since: int, version: int) -> FileWork | None:
     earlier = read_actions(path, since)
     if commit_info(earlier).get("operation") != _WRITTEN_BY_HARNESS:
         return None
-    numbers = {name: place for place, name in enumerate(action["add"]["path"] for action in earlier if "add" in action)}
+    files = [action["add"] for action in earlier if "add" in action]
+    numbers = {file["path"]: place for place, file in enumerate(files)}
+    sizes = tuple(file["size"] for file in files)
     if version == since:
-        return FileWork()
+        return FileWork(sizes=sizes)
     actions = read_actions(path, version)
     removed = {action["remove"]["path"] for action in actions if "remove" in action}
     again = paths_named_again(actions)
     return FileWork(
         rewritten=frozenset(numbers[name] for name in removed - again if name in numbers),
         marked=frozenset(numbers[name] for name in again if name in numbers),
+        sizes=sizes,
     )

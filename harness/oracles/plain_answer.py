@@ -98,14 +98,18 @@ def _plain_outcome(answer: Outcome) -> Outcome:
 def _work(work: object) -> FileWork:
     if not isinstance(work, FileWork):
         raise _wrong("work", work, "a FileWork or None")
-    numbers = {}
+    numbers: dict[str, Any] = {}
     for part in ("rewritten", "marked"):
         given = getattr(work, part)
         if not isinstance(given, frozenset | set | tuple | list):
             raise _wrong(f"work.{part}", given, "a frozenset of numbers")
         numbers[part] = frozenset(_count(f"work.{part}", number) for number in given)
-    scanned = work.num_scanned
-    return FileWork(**numbers, num_scanned=None if scanned is None else _count("work.num_scanned", scanned))
+    for part in ("num_scanned", "bytes_scanned"):
+        given = getattr(work, part)
+        numbers[part] = None if given is None else _count(f"work.{part}", given)
+    if not isinstance(work.sizes, tuple | list):
+        raise _wrong("work.sizes", work.sizes, "a tuple of numbers")
+    return FileWork(**numbers, sizes=tuple(_count("work.sizes", size) for size in work.sizes))
 
 
 def _rows(part: str, rows: object, schema: Schema) -> tuple[Row, ...]:

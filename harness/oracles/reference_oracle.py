@@ -24,6 +24,7 @@ from mergecheck.harness.oracles.engine_call import raised, run_limited
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.unknown_values import unknown_values, with_stand_ins
+from mergecheck.harness.oracles.work.work import OVER_PRUNED, over_pruned
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.properties.facts import facts_of
@@ -34,6 +35,7 @@ from mergecheck.harness.verdict import (
     Compared,
     EngineDownError,
     HarnessBugError,
+    Mismatch,
     Verdict,
 )
 from mergecheck.model.outcome import Outcome, PartialAnswer, Prediction, Rejection, Unsupported
@@ -42,7 +44,7 @@ from mergecheck.reference.answer import Reference
 from mergecheck.reference.doubts import ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.processes.time_limit import TimeLimit
@@ -233,6 +235,8 @@ def compare_answer(
         parts.append(Comparison(mismatches=breakdowns(result, against=ITSELF)))
     if case.expect is not None:
         parts.append(compare_expectation(case.expect, result, capabilities=capabilities, schema=case.target.schema))
+    if isinstance(result, Outcome) and not prepared.unknown.stand_ins and not _differs_in_rows(parts):
+        parts.append(_files_left(prepared.reference, result))
     mismatches = [m for part in parts for m in part.mismatches]
     compared = [made for part in parts for made in part.compared]
     if isinstance(result, Outcome) and capabilities.rows:  # the invariants compare everything with the rows after
@@ -250,6 +254,21 @@ def compare_answer(
         unsupported=tuple(unsupported),
         unsupported_metrics=tuple(metrics),
     )
+
+
+def _differs_in_rows(parts: Sequence[Comparison]) -> bool:
+    return any(mismatch.check is Check.ROWS for part in parts for mismatch in part.mismatches)
+
+
+def _files_left(answer: Reference, result: Outcome) -> Comparison:
+    """Check that no file with a row that changes was left as it was; wrong rows are the better sign of the same."""
+    if result.work is None or not isinstance(answer.answer, Prediction):
+        return Comparison()
+    left = over_pruned(answer, result.work)
+    lines = tuple(f"file {number + 1} has a row that changes, and was left as it was" for number in left)
+    found = Mismatch(check=Check.FILES, against=REFERENCE, kind=OVER_PRUNED, lines=lines)
+    made = Compared(check=Check.FILES, against=REFERENCE, kinds=frozenset({OVER_PRUNED}))
+    return Comparison(mismatches=(found,) if left else (), compared=(made,))
 
 
 def _against_reference(answer: Reference, result: Outcome | Rejection, capabilities: Capabilities) -> Comparison:

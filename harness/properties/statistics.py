@@ -12,6 +12,7 @@ from mergecheck.harness.properties.case_space import CaseSpace, possible_pairs
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.formatting import counted
 from mergecheck.model.outcome import MergePath, Outcome, Rejection
+from mergecheck.model.work_counts import WorkCounts
 from mergecheck.reference.doubts import kind_of
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class Counts:
         not_checked_metrics: by the metric that was not compared, although others were.
         num_merges: cases in which the engine's merge succeeded.
         engine_paths: those that took a way inside the engine, by the engine's own name (``Outcome.paths``).
+        work: the work of verified merges, and how much of it was in vain. work_unknown: verified merges by the reason
+            why that is not known.
         phase_seconds: by phase, see ``coverage.phases``.
     """
 
@@ -111,6 +114,8 @@ class Counts:
     not_checked_metrics: Counter[str] = field(default_factory=Counter)
     num_merges: int = 0
     engine_paths: Counter[str] = field(default_factory=Counter)
+    work: WorkCounts = field(default_factory=WorkCounts)
+    work_unknown: Counter[str] = field(default_factory=Counter)
     phase_seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
     @property
@@ -154,6 +159,10 @@ class Counts:
         if isinstance(report.result, Outcome):
             self.num_merges += 1
             self.engine_paths.update(name for name, number in report.result.paths.items() if number)
+        if report.work is not None:
+            self.work = self.work.plus(report.work)
+        if report.work_unknown:
+            self.work_unknown[report.work_unknown] += 1
         if not report.is_judged:
             return
         self.num_by_spark += bool(report.reference.asked)
@@ -237,6 +246,12 @@ def paths_line(summary: Summary) -> str:
     counts = summary.counts
     ran = ", ".join(f"{name} ran in {number}" for name, number in counts.engine_paths.most_common())
     return f"paths: {ran} of {counted(counts.num_merges, 'merge')}"
+
+
+def work_lines(work: WorkCounts, unknown: Counter[str]) -> tuple[str, ...]:
+    """Format the work that was in vain, and why that of other merges is not known; nothing without any merge."""
+    lines = [f"work: {work.line()}; of {counted(work.merges, 'merge')}"] if work.merges else []
+    return (*lines, *(f"work not known in {counted(n, 'merge')}: {reason}" for reason, n in unknown.most_common()))
 
 
 def not_checked_line(summary: Summary) -> str:

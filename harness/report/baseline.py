@@ -1,20 +1,25 @@
-"""A run beside an earlier one: is it much slower, or does it verify much less?"""
+"""A run beside an earlier one: is it much slower, does it verify much less, or does the engine more in vain?"""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.properties.limits import percent
 from mergecheck.harness.properties.phases import PHASES
-from mergecheck.harness.report.fuzz_figures import read_figures
+from mergecheck.harness.report.fuzz_figures import read_figures, work_from_json
 from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.text_file import read_ordinary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from mergecheck.harness.report.fuzz_figures import RunFigures
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.model.work_counts import WorkCounts
 
 MIN_CASES = 30
 """Runs of fewer cases are not judged: one large table decides their speed."""
@@ -23,6 +28,51 @@ SLOWER = 2.0
 MIN_DROP = 0.05
 STANDARD_ERRORS = 3.0
 """Much less is verified if the share drops by at least ``MIN_DROP``, and by more than other cases explain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of some things are of a kind that there should be few of."""
+
+    name: str
+    bad: int
+    total: int
+
+
+def more_in_vain(before: WorkCounts, now: WorkCounts, *, is_same: bool) -> list[str]:
+    """List the work of which more is in vain than before, in a sentence each.
+
+    Args:
+        before: the work of an earlier run.
+        now: that of a later one.
+        is_same: whether both ran the same cases: then any more is more, otherwise what other cases do not explain.
+    """
+    is_same = is_same and (before.merges, before.merges_with_scans) == (now.merges, now.merges_with_scans)
+    return [
+        f"{later.bad:,} of {later.total:,} {later.name} in vain, {earlier.bad:,} of {earlier.total:,} before"
+        for earlier, later in zip(_in_vain(before), _in_vain(now), strict=True)
+        if (later.bad > earlier.bad if is_same else _is_larger(earlier, later))
+    ]
+
+
+def _in_vain(work: WorkCounts) -> tuple[Share, ...]:
+    return (
+        Share("files rewritten", work.files_rewritten_in_vain, work.files_rewritten),
+        Share("rows copied", work.rows_copied_in_vain, work.rows_copied),
+        Share("files read", work.files_scanned_in_vain, work.files_scanned),
+    )
+
+
+def _is_larger(before: Share, now: Share) -> bool:
+    """Return whether a share has grown by more than other cases explain."""
+    if not (before.total and now.total):
+        return False
+    growth = now.bad / now.total - before.bad / before.total
+    if growth < MIN_DROP:
+        return False
+    together = (before.bad + now.bad) / (before.total + now.total)
+    variance = together * (1 - together) * (1 / before.total + 1 / now.total)
+    return growth > STANDARD_ERRORS * math.sqrt(variance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +113,18 @@ class Comparison:
             found.append(
                 f"{percent(now.verified_share)} of the cases were verified, {percent(before.verified_share)} before"
             )
+        found += self._work_in_vain()
         return tuple(f"much worse than the baseline: {sentence}" for sentence in found)
 
-    def _verifies_less(self) -> bool:
+    def _work_in_vain(self) -> list[str]:
+        """List the work of which more is in vain: of the same cases any, of others more than these explain."""
         before, now = self.baseline, self.now
-        drop = before.verified_share - now.verified_share
-        if drop < MIN_DROP or not (before.num_judged and now.num_judged):
-            return False
-        together = (before.num_verified + now.num_verified) / (before.num_judged + now.num_judged)
-        variance = together * (1 - together) * (1 / before.num_judged + 1 / now.num_judged)
-        return drop > STANDARD_ERRORS * math.sqrt(variance)
+        is_same = before.seed is not None and (before.seed, before.num_cases) == (now.seed, now.num_cases)
+        return more_in_vain(before.work, now.work, is_same=is_same)
+
+    def _verifies_less(self) -> bool:
+        runs = (self.baseline, self.now)
+        return _is_larger(*(Share("cases", run.num_judged - run.num_verified, run.num_judged) for run in runs))
 
     def _phases(self) -> str:
         """Name the phases whose time a case has grown as much."""
@@ -99,3 +151,46 @@ def read_baseline(path: Path, *, engine: str) -> RunFigures:
 
 def _times(more: float, less: float) -> str:
     return f"{more / less:.1f} times"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedWork:
+    """The work of saved cases in an earlier run.
+
+    Attributes:
+        name: the file that it was read from.
+        cases: the work by the id of the case.
+    """
+
+    name: str
+    cases: Mapping[str, WorkCounts]
+
+    def more_in_vain(self, reports: Iterable[CaseReport]) -> tuple[str, ...]:
+        """List the cases of which more work is in vain now, in a sentence each."""
+        known = [(report, self.cases[report.case.id]) for report in reports if report.case.id in self.cases]
+        return tuple(
+            f"more than in {self.name}: case {report.case.id}: {sentence}"
+            for report, before in known
+            if report.work is not None
+            for sentence in more_in_vain(before, report.work, is_same=True)
+        )
+
+
+def read_saved_work(path: Path, *, engine: str) -> SavedWork:
+    """Read the work of saved cases from what ``replay --json`` wrote.
+
+    Raises:
+        UserInputError: the file cannot be read, is no result of ``replay --json``, or is of another engine.
+    """
+    try:
+        document = json.loads(read_ordinary(path))
+        of_engine = str(document["engine"])
+        cases = {str(case["id"]): work_from_json(case["work"]) for case in document["cases"] if "work" in case}
+    except OSError as error:
+        raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        message = f"{path} is no result of replay. Write one by: mergecheck replay CASES --json > {path.name}"
+        raise UserInputError(message) from error
+    if of_engine != engine:
+        raise UserInputError(f"{path} is a run of engine {of_engine}, so it is no baseline for engine {engine}")
+    return SavedWork(name=path.name, cases=cases)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.oracles.work.needs import ExcludedBy, UnknownNeeds, file_needs
@@ -11,11 +12,12 @@ from mergecheck.harness.report.render import printable
 from mergecheck.model.layout import physical_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mergecheck.harness.oracles.work.needs import FileNeed
     from mergecheck.harness.report.document import CaseDocument
     from mergecheck.model.case import Row
+    from mergecheck.model.work_counts import WorkCounts
 
 _MANY = 2  # with one file there is nothing to leave out
 
@@ -29,19 +31,33 @@ def _files_of(document: CaseDocument) -> Work | tuple[FileNeed, ...] | UnknownNe
     return file_needs(document.case, document.reference)
 
 
-def file_lines(document: CaseDocument, *, width: int) -> list[str]:
-    """Explain file by file; nothing for a target of one file, and for a merge that is refused or not predicted."""
-    found = _files_of(document)
+def file_texts(document: CaseDocument) -> list[tuple[str, str, str]]:
+    """Describe each file by number, partition, and what it needed and got; nothing where ``file_lines`` has nothing."""
+    return _texts(document, _files_of(document))
+
+
+def _texts(document: CaseDocument, found: Work | tuple[FileNeed, ...] | UnknownNeeds) -> list[tuple[str, str, str]]:
     needs = found.needs if isinstance(found, Work) else found
     if isinstance(needs, UnknownNeeds) or len(needs) < _MANY:
         return []
+    return [
+        (
+            f"{file.number + 1}",
+            _named(document.case.target.partition_by, values),
+            _need(file) + (_done(file, found) if isinstance(found, Work) else ""),
+        )
+        for file, (values, _) in zip(needs, physical_files(document.case.target), strict=True)
+    ]
+
+
+def file_lines(document: CaseDocument, *, width: int) -> list[str]:
+    """Explain file by file; nothing for a target of one file, and for a merge that is refused or not predicted."""
+    found = _files_of(document)
     lines = []
-    for file, (values, _) in zip(needs, physical_files(document.case.target), strict=True):
-        done = _done(file, found) if isinstance(found, Work) else ""
-        parts = [f"{file.number + 1}", _named(document.case.target.partition_by, values), _need(file) + done]
-        text = "  ".join(part for part in parts if part)
+    for texts in _texts(document, found):
+        text = "  ".join(part for part in texts if part)
         lines += textwrap.wrap(printable(text), width, subsequent_indent="     ")
-    return lines + (summary_lines(found) if isinstance(found, Work) else [])
+    return lines + (summary_lines(found) if lines and isinstance(found, Work) else [])
 
 
 def summary_lines(work: Work) -> list[str]:
@@ -51,7 +67,9 @@ def summary_lines(work: Work) -> list[str]:
         copied = f" ({work.num_copied_in_vain} rows copied)" if work.num_copied_in_vain else ""
         lines.append(f"rewritten in vain: file {_numbers(work.rewritten_in_vain)}{copied}")
     if work.num_scanned_in_vain:
-        lines.append(f"read in vain: {work.num_scanned_in_vain} of {work.done.num_scanned} files that were read")
+        in_bytes = f" ({work.bytes_scanned_in_vain:,} bytes)" if work.bytes_scanned_in_vain else ""
+        read = f"{work.num_scanned_in_vain} of {work.done.num_scanned} files that were read"
+        lines.append(f"read in vain: {read}{in_bytes}")
     return lines
 
 
@@ -80,12 +98,19 @@ def work_json(document: CaseDocument) -> dict[str, Any] | None:
             "rewritten": sorted(number + 1 for number in found.done.rewritten),
             "marked": sorted(number + 1 for number in found.done.marked),
             "scanned": found.done.num_scanned,
+            "bytes_scanned": found.done.bytes_scanned,
             "over_pruned": [file.number + 1 for file in found.over_pruned],
             "rewritten_in_vain": [file.number + 1 for file in found.rewritten_in_vain],
             "rows_copied_in_vain": found.num_copied_in_vain,
             "scanned_in_vain": found.num_scanned_in_vain,
+            "bytes_scanned_in_vain": found.bytes_scanned_in_vain,
         }
     return written
+
+
+def counts_of_work_json(work: WorkCounts, unknown: Mapping[str, int]) -> dict[str, Any]:
+    """Write the work of several merges; ``unknown`` counts merges by the reason why their work is not known."""
+    return {**asdict(work), "unknown": dict(unknown)}
 
 
 def _numbers(files: tuple[FileNeed, ...]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.properties.phases import PHASES
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.text_file import read_ordinary
+from mergecheck.model.work_counts import WorkCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +36,8 @@ class RunFigures:
         num_findings: different findings.
         num_rules: rules of the specification that were reached.
         num_pairs: pairs of values of the case space that occurred together.
+        seed: None if the file does not have it.
+        work: the work of verified merges; without any if the file does not have it.
         seconds: of the whole run. phase_seconds: by phase; empty if the file does not have it.
     """
 
@@ -53,6 +56,8 @@ class RunFigures:
     num_pairs: int
     seconds: float
     phase_seconds: Mapping[str, float]
+    seed: int | None = None
+    work: WorkCounts = field(default_factory=WorkCounts)
 
     @property
     def verified_share(self) -> float:
@@ -94,7 +99,14 @@ def figures_of(document: Mapping[str, Any], *, name: str) -> RunFigures:
         num_pairs=len(document["pairs"]),
         seconds=float(document["seconds"]),
         phase_seconds={phase: float(seconds[phase]) for phase in PHASES if phase in seconds},
+        seed=document.get("seed"),
+        work=work_from_json(document.get("work", {})),
     )
+
+
+def work_from_json(document: Mapping[str, Any]) -> WorkCounts:
+    """Take the work of merges from a document of ``fuzz --json``, ``replay --json`` or ``lab matrix --json``."""
+    return WorkCounts(**{each.name: int(document.get(each.name, 0)) for each in fields(WorkCounts)})
 
 
 def read_figures(path: Path) -> RunFigures:

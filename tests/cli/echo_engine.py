@@ -15,7 +15,8 @@ from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.properties.merge_text import merge_text
 from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.axis import Axis
-from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from mergecheck.model.layout import physical_files
+from mergecheck.model.outcome import FileWork, Outcome, Rejection, Unsupported
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ class Echo:
 
     def close(self) -> None:
         pass
+
+
+class RewritesAll(Echo):
+    """Rewrites every file, and reads it."""
+
+    name = "rewrites-all"
+
+    def run(self, case: Case) -> EngineResult:
+        found = super().run(case)
+        if not isinstance(found, Outcome):
+            return found
+        files = range(len(physical_files(case.target)))
+        return replace(found, work=FileWork(rewritten=frozenset(files), num_scanned=len(files)))
 
 
 class Exits(Echo):

@@ -141,6 +141,42 @@ def test_a_run_that_is_much_worse_than_its_baseline(mergecheck: Mergecheck, fold
     assert ended.json["inconclusive"] == [slower, less]
 
 
+WORKER = "echo_engine:RewritesAll"
+
+
+def test_a_run_shows_the_work_in_vain_and_fails_if_it_is_more(mergecheck: Mergecheck, folder: Path) -> None:
+    """No clock is involved: of the same cases one file more is enough."""
+    run = ("fuzz", "--engine", WORKER, "--seed", "3", "--max-cases", "30", "--floor", "0")
+    first = mergecheck(*run, "--json").json
+    work = first["work"]
+    assert work["files_rewritten"] == work["files_scanned"] > work["files_rewritten_in_vain"] > 0
+    assert work["unknown"] == {}
+    less = work | {"files_rewritten_in_vain": work["files_rewritten_in_vain"] - 1}
+    (folder / "less.json").write_text(json.dumps(first | {"work": less, "seconds": 1e6}))
+    ended = mergecheck(*run, "--baseline", "less.json", "--fail-if-worse")
+    assert ended.code == 4
+    assert f"work: {work['files_rewritten_in_vain']} of {work['files_rewritten']} files rewritten in vain" in ended.out
+    assert "inconclusive: much worse than the baseline: " in ended.out
+
+
+def test_replay_fails_if_more_work_is_in_vain_than_in_its_baseline(mergecheck: Mergecheck, folder: Path) -> None:
+    write_case(folder / "case.json")
+    replay = ("replay", "case.json", "--engine", WORKER)
+    first = mergecheck(*replay, "--json").json
+    (case,) = first["cases"]
+    assert case["work"]["files_rewritten"] == 2
+    for rewritten_in_vain, code in ((case["work"]["files_rewritten_in_vain"], 0), (-1, 4)):
+        before = case | {"work": case["work"] | {"files_rewritten_in_vain": rewritten_in_vain}}
+        (folder / "before.json").write_text(json.dumps(first | {"cases": [before]}))
+        ended = mergecheck(*replay, "--baseline", "before.json")
+        assert (ended.code, f"more than in before.json: case {case['id']}: " in ended.out) == (code, code == 4)
+        assert bool(mergecheck(*replay, "--baseline", "before.json", "--json").json["worse"]) == (code == 4)
+    other = mergecheck(*replay[:3], ECHO, "--baseline", "before.json")
+    assert (other.code, "before.json is a run of engine echo_engine:RewritesAll" in other.err) == (2, True)
+    (folder / "before.json").write_text("[]")
+    assert "before.json is no result of replay" in mergecheck(*replay, "--baseline", "before.json").err
+
+
 def test_a_baseline_that_is_none_stops_the_run_before_it_begins(mergecheck: Mergecheck, folder: Path) -> None:
     write_case(folder / "case.json")
     for options, told in (

@@ -286,6 +286,20 @@ def test_nested_update_of_a_null_struct_makes_a_struct() -> None:
     assert bag(((1, (1, 5)), (2, (None, 5)))) == bag(answer.rows)
 
 
+def test_a_field_is_assigned_whatever_the_case_of_its_name() -> None:
+    answer = predicted(
+        merge(
+            "WHEN MATCHED THEN UPDATE SET T.ST.A = 7",
+            target=[[1, {"a": 2, "b": 3}]],
+            source=[[1]],
+            schema="k INT, st STRUCT<a: INT, b: INT>",
+            source_schema="k INT",
+        )
+    )
+
+    assert answer.rows == ((1, (7, 3)),)
+
+
 def test_structs_are_assigned_by_name() -> None:
     """R-242: the order of fields in the source is irrelevant; a NULL struct stays NULL (R-245)."""
     answer = predicted(

@@ -1,37 +1,44 @@
 """How much work engines do that no row needs, on the same random cases with several files.
 
-    python -m tools.benchmarks.needless_work --engine delta-rs --engine delta-spark [--cases 1000] [--seed 1]
+    python -m tools.benchmarks.needless_work --engine delta-rs --cases 1000 --journal FILE
 
-Every engine takes the cases of one stream that all of them support, so that a row of the table is about the same
-merges. Which files a merge needs to read and to rewrite is decided by ``harness/oracles/work``; nothing is timed.
+All engines get the same cases: those of one stream whose target has several files and whose merge succeeds by the
+reference, of features that the engine ``--like`` has. An engine's row counts the merges that it takes and does right.
+A run goes on where another one with the same journal ended, and the table has the engines of all of them. Nothing is
+timed.
 """
 
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
-from dataclasses import dataclass
+import json
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mergecheck import strategies
 from mergecheck.harness.checker import Checker
-from mergecheck.harness.oracles.work.work import Work, work_of
+from mergecheck.harness.oracles.reference_oracle import must_fail
 from mergecheck.harness.search.session import cases_for, open_engine
 from mergecheck.model.layout import physical_files
-from mergecheck.model.outcome import Unsupported
+from mergecheck.model.outcome import Prediction
+from mergecheck.model.work_counts import WorkCounts
+from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
-    from mergecheck.harness.engine import Engine
+    from mergecheck.model.case import Case
+    from mergecheck.reference.answer import Reference
 
+_MANY = 2  # with one file there is nothing to leave out
 _COLUMNS = (
     "Engine",
     "Merges",
     "Rows changed",
     "Rows copied",
-    "of it in vain",
-    "In vain per row changed",
+    "in vain",
+    "in vain per row changed",
     "Files rewritten",
     "in vain",
     "Files read",
@@ -39,85 +46,77 @@ _COLUMNS = (
 )
 
 
-@dataclass(slots=True)
-class Total:
-    """The work of one engine; ``scanned`` and ``scanned_in_vain`` are of the merges that report what they read."""
-
-    merges: int = 0
-    changed: int = 0
-    copied: int = 0
-    copied_in_vain: int = 0
-    rewritten: int = 0
-    rewritten_in_vain: int = 0
-    reports_scans: bool = False
-    scanned: int = 0
-    scanned_in_vain: int = 0
-
-    def add(self, work: Work) -> None:
-        """Add the work of one merge."""
-        self.merges += 1
-        self.changed += work.num_changed
-        self.copied += work.num_copied
-        self.copied_in_vain += work.num_copied_in_vain
-        self.rewritten += len(work.done.rewritten | work.done.marked)
-        self.rewritten_in_vain += len(work.rewritten_in_vain)
-        if work.num_scanned_in_vain is not None:
-            self.reports_scans = True
-            self.scanned += work.done.num_scanned or 0
-            self.scanned_in_vain += work.num_scanned_in_vain
-
-    def row(self, name: str) -> str:
-        """Write the engine's row of the table."""
-        per_row = f"{self.copied_in_vain / self.changed:.2f}" if self.changed else ""
-        scans = [f"{self.scanned:,}", f"{self.scanned_in_vain:,}"] if self.reports_scans else ["not reported", ""]
-        counts = (self.merges, self.changed, self.copied, self.copied_in_vain)
-        files = (self.rewritten, self.rewritten_in_vain)
-        cells = [name, *(f"{n:,}" for n in counts), per_row, *(f"{n:,}" for n in files), *scans]
-        return f"| {' | '.join(cells)} |"
-
-
-def measure(engines: Sequence[Engine], *, num_cases: int, seed: int) -> dict[str, Total]:
-    """Run cases with several files until enough of them were judged on every engine.
-
-    Args:
-        engines: the first one decides what cases look like.
-        num_cases: of merges that succeed on every engine as the reference predicts.
-        seed: of the stream.
-    """
-    totals = {f"{engine.name} {engine.version}": Total() for engine in engines}
-    checkers = [Checker(engine=engine) for engine in engines]
-    stream, found, index = strategies.Stream(cases_for(engines[0])), 0, 0
-    while found < num_cases:
+def several_files(like: str, seed: int, first: int) -> Iterator[tuple[int, Case, Reference]]:
+    """Yield the cases with several files that succeed, with their numbers in the stream, from one number on."""
+    with open_engine(like) as engine:
+        cases = cases_for(engine)
+    stream, index = strategies.Stream(cases), first
+    while True:
         case = stream.draw(seed, index)
+        if len(physical_files(case.target)) >= _MANY:
+            reference = evaluate(case)
+            if isinstance(reference.answer, Prediction) and not must_fail(reference):
+                yield index, case, reference
         index += 1
-        if len(physical_files(case.target)) < 2:  # noqa: PLR2004 - with one file there is nothing to leave out
-            continue
-        works: list[Work] = []
-        for checker in checkers:
-            report = checker.check_case(case)
-            work = work_of(report)
-            if isinstance(report.result, Unsupported) or not isinstance(work, Work):
-                break
-            works.append(work)
-        if len(works) == len(checkers):
-            found += 1
-            for total, work in zip(totals.values(), works, strict=True):
-                total.add(work)
-    return totals
+
+
+def measure(engine_name: str, *, like: str, seed: int, numbers: range, journal: Path) -> None:
+    """Run the cases of some numbers of the stream that an engine has not run yet, and write each result down."""
+    done = {entry["case"] for entry in _entries(journal) if entry["name"] == engine_name and entry["seed"] == seed}
+    with open_engine(engine_name) as engine, journal.open("a", encoding="utf-8") as written:
+        checker = Checker(engine=engine)
+        for index, case, reference in several_files(like, seed, numbers.start):
+            if index >= numbers.stop:
+                return
+            if index in done:
+                continue
+            report = checker.check(checker.prepare(case, reference))
+            entry = {"name": engine_name, "engine": f"{engine.name} {engine.version}", "seed": seed, "case": index}
+            work = None if report.work is None else asdict(report.work)
+            written.write(json.dumps({**entry, "verdict": report.verdict.value, "work": work}) + "\n")
+            written.flush()
+
+
+def _entries(journal: Path) -> list[dict[str, object]]:
+    if not journal.exists():
+        return []
+    return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+
+
+def table(journals: Iterable[Path]) -> str:
+    """Write the table in Markdown, an engine a row."""
+    totals: dict[str, WorkCounts] = {}
+    for entry in (entry for journal in journals for entry in _entries(journal)):
+        name, work = str(entry["engine"]), entry["work"]
+        if isinstance(work, dict):
+            totals[name] = totals.get(name, WorkCounts()).plus(WorkCounts(**work))
+    head = [f"| {' | '.join(_COLUMNS)} |", "|---|" + "---:|" * (len(_COLUMNS) - 1)]
+    return "\n".join([*head, *(_row(name, totals[name]) for name in sorted(totals))])
+
+
+def _row(name: str, work: WorkCounts) -> str:
+    per_row = f"{work.rows_copied_in_vain / work.rows_changed:.2f}" if work.rows_changed else ""
+    scans = [f"{work.files_scanned:,}", f"{work.files_scanned_in_vain:,}"]
+    rows = (work.merges, work.rows_changed, work.rows_copied, work.rows_copied_in_vain)
+    files = (work.files_rewritten, work.files_rewritten_in_vain)
+    cells = [f"{number:,}" for number in rows] + [per_row] + [f"{number:,}" for number in files]
+    return f"| {' | '.join([name, *cells, *(scans if work.merges_with_scans else ['not reported', ''])])} |"
 
 
 def main() -> None:
-    """Measure, and print a table in Markdown."""
+    """Measure, and print the table of all engines in the journal."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", action="append", required=True, dest="engines", metavar="NAME")
-    parser.add_argument("--cases", type=int, default=1000, metavar="N")
+    parser.add_argument("--engine", action="append", default=[], dest="engines", metavar="NAME")
+    parser.add_argument("--cases", type=int, default=1000, metavar="N", help="numbers of the stream")
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="the first of these numbers")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--like", default="delta-rs", metavar="NAME", help="the engine whose features the cases have")
+    parser.add_argument("--journal", type=Path, default=Path("needless_work.jsonl"), metavar="FILE")
     given = parser.parse_args()
-    with ExitStack() as stack:
-        engines = [stack.enter_context(open_engine(name)) for name in given.engines]
-        totals = measure(engines, num_cases=given.cases, seed=given.seed)
-    head = (f"| {' | '.join(_COLUMNS)} |", "|---|" + "---:|" * (len(_COLUMNS) - 1))
-    print("\n".join([*head, *(total.row(name) for name, total in totals.items())]))
+    for name in given.engines:
+        numbers = range(given.first, given.first + given.cases)
+        measure(name, like=given.like, seed=given.seed, numbers=numbers, journal=given.journal)
+    print(table([given.journal]))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.cli.html.comparison import DIFFERS, Rows, input_tables, one_side, side_by_side
 from mergecheck.harness.cli.html.page import CaseView, Cell, Column, Fact, Table, Tone
 from mergecheck.harness.report.document import case_document
+from mergecheck.harness.report.file_lines import file_texts
 from mergecheck.harness.report.render import settings_lines, statement_lines
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.model.case_file import change_schema
@@ -58,7 +59,7 @@ def case_view(
         inputs=input_tables(document.case),
         settings=tuple(settings_lines(document.case)),
         statement=tuple(statement_lines(document.case.sql)),
-        answers=tuple(_answers(report)),
+        answers=tuple(_answers(document)),
         hypothesis=document.hypothesis,
         why=document.why(_WIDTH, full=False) if document.is_evaluated else (),
         remarks=tuple(_remarks(document)),
@@ -112,7 +113,8 @@ def _remarks(document: CaseDocument) -> Iterator[str]:
         yield "the reference allows another answer too; the one shown is the first"
 
 
-def _answers(report: CaseReport) -> Iterator[Table]:
+def _answers(document: CaseDocument) -> Iterator[Table]:
+    report = document.checked
     wanted, found = report.reference.answer, report.result
     yield from _both("Rows after the merge", _rows(wanted, "Reference"), _rows(found, "Engine"))
     expect = report.case.expect
@@ -123,6 +125,10 @@ def _answers(report: CaseReport) -> Iterator[Table]:
         )
     yield from _both("Change data feed", _feed(wanted, "Reference"), _feed(found, "Engine"))
     yield _outcomes(report)
+    if files := file_texts(document):
+        names = ("File", "Partition", "Work")
+        rows = tuple(tuple(Cell(text=text) for text in texts) for texts in files)
+        yield Table(caption="Files of the target", columns=tuple(Column(name=name) for name in names), rows=rows)
 
 
 def _both(caption: str, wanted: Rows | None, found: Rows | None) -> Iterator[Table]:

@@ -61,7 +61,7 @@ def matrix_page(matrix: Matrix, *, deviations: Deviations, again: str, code: Exi
         doubts=Part(notes=tuple(_doubts(matrix))),
         findings=Part(empty=NO_FINDINGS, cases=tuple(_views(matrix, open_ones))),
         deviations=known(deviating, deviations, tuple(_views(matrix, explained))),
-        coverage=Part(facts=(Fact(name="Cells", text=LEGEND),), tables=(_features(matrix),)),
+        coverage=Part(facts=(Fact(name="Cells", text=LEGEND),), tables=(_features(matrix), _work(matrix))),
         time=Part(
             facts=(
                 Fact(name="Wall time", text=f"{matrix.seconds:.1f} s"),
@@ -126,6 +126,17 @@ def _features(matrix: Matrix) -> Table:
         ),
         rows=tuple((Cell(text=name), *(_cell(counts, most) for counts in row)) for name, row in lines),
     )
+
+
+def _work(matrix: Matrix) -> Table:
+    rows = []
+    for column in matrix.columns:
+        unknown = ", ".join(by_count(column.work_unknown))
+        texts = (f"{column.work.merges:,}", column.work.line() if column.work.merges else "not known", unknown)
+        rows.append((Cell(text=f"{column.engine.name} {column.engine.version}"), *(Cell(text=text) for text in texts)))
+    names = (Column(name="Engine"), Column(name="Merges", is_number=True), Column(name="In vain"))
+    columns = (*names, Column(name="Not known in"))
+    return Table(caption="Work that no row needed", columns=columns, rows=tuple(rows))
 
 
 def _cell(counts: Counter[Answer], most: int) -> Cell:

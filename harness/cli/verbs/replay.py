@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -33,8 +34,17 @@ from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingChange, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.processes.time_limit import TimeLimit
+from mergecheck.harness.properties.statistics import work_lines
+from mergecheck.harness.report.baseline import read_saved_work
 from mergecheck.harness.report.document import case_document, check_name
-from mergecheck.harness.report.json import num_by_spark, num_partly, reasons_of, rejection_classes, replay_json
+from mergecheck.harness.report.json import (
+    num_by_spark,
+    num_partly,
+    reasons_of,
+    rejection_classes,
+    replay_json,
+    work_of_reports,
+)
 from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.search.session import reference_for, rerun_on
@@ -43,8 +53,6 @@ from mergecheck.harness.verdict import ExitCode, Expressions, Oracle, UserInputE
 from mergecheck.model.formatting import LINE_WIDTH, counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mergecheck.harness.findings.corpus import Corpus, SavedCase
     from mergecheck.harness.report.document import CaseDocument
     from mergecheck.harness.verdict import CaseReport
@@ -83,6 +91,13 @@ class _Replayed:
 @spark_options
 @deviation_options
 @trust_option
+@click.option(
+    "--baseline",
+    "baseline_file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="A result of replay --json: fail if an engine does more work in vain than there (exit code 4).",
+)
 @html_option
 @json_option
 def replay(
@@ -97,6 +112,7 @@ def replay(
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     trust: bool,
+    baseline_file: Path | None,
     html_file: Path | None,
     as_json: bool,
 ) -> int:
@@ -104,6 +120,7 @@ def replay(
 
     Of a finding it says if it is FIXED, STILL FAILS, CHANGED or NOW ERRORS: its file tells how the engine differed.
     """
+    baseline = None if baseline_file is None else read_saved_work(baseline_file, engine=engine_name)
     corpus = load_corpus(paths, trust=trust, findings=FindingsDirectory(findings_directory))
     notice_unreadable(corpus.unreadable)
     if not corpus.cases:
@@ -130,18 +147,22 @@ def replay(
         notice(f"not run: {message}")
     unreadable = (*corpus.unreadable, *refused)
     num_left = len(corpus.cases) - len(reports) - len(refused)
+    worse = () if baseline is None else baseline.more_in_vain(one.report for one in reports)
     if as_json:
         replayed = [(one.report, one.compared, one.saved.path) for one in reports]
-        emit_json({"engine": engine_name, **replay_json(replayed, unreadable, num_left=num_left)})
+        compared = {} if baseline is None else {"worse": list(worse)}
+        emit_json({"engine": engine_name, **replay_json(replayed, unreadable, num_left=num_left), **compared})
     else:
         _print_result(reports, corpus)
+        for sentence in worse:
+            show(sentence)
     # a known deviation does not fail a run
     verdicts = [Verdict.AGREE if one.report.deviations else one.report.verdict for one in reports]
     not_checked = sum(one.compared is not None and one.compared.status is FindingStatus.NOT_CHECKED for one in reports)
     code = (
         ExitCode.INTERRUPTED
         if interrupted
-        else exit_code(verdicts, num_unreadable=len(unreadable), num_not_checked=not_checked)
+        else exit_code(verdicts, num_unreadable=len(unreadable), num_inconclusive=not_checked + len(worse))
     )
     if html_file is not None:
         page = replay_page(
@@ -156,15 +177,21 @@ def replay(
     return code
 
 
-def exit_code(verdicts: list[Verdict], *, num_unreadable: int, num_not_checked: int = 0) -> ExitCode:
-    """Return the exit code of a replay; with unreadable cases, or findings not checked again, it is never 0."""
+def exit_code(verdicts: list[Verdict], *, num_unreadable: int, num_inconclusive: int = 0) -> ExitCode:
+    """Return the exit code of a replay.
+
+    Args:
+        verdicts: of the cases.
+        num_unreadable: cases that could not be read; with one it is never 0.
+        num_inconclusive: findings that were not checked again, and work that is more than before; the same.
+    """
     if Verdict.MISMATCH in verdicts:
         return ExitCode.MISMATCH
     if num_unreadable:
         return ExitCode.USAGE
     if Verdict.ENGINE_ERROR in verdicts:
         return ExitCode.ENGINE
-    if num_not_checked or (Verdict.AGREE not in verdicts and Verdict.BOTH_REJECTED not in verdicts):
+    if num_inconclusive or (Verdict.AGREE not in verdicts and Verdict.BOTH_REJECTED not in verdicts):
         return ExitCode.INCONCLUSIVE
     return ExitCode.AGREE
 
@@ -280,6 +307,9 @@ def _print_counts(replayed: list[_Replayed], corpus: Corpus) -> None:
             show(f"{name.replace('_', ' '):<14}{count:>6}")
         for reason, number in details.get(name, Counter()).most_common():
             show(f"    {number:>4}  {reason}")
+    work, unknown = work_of_reports(reports)
+    for line in work_lines(work, unknown) if work.merges else ():
+        show(line)
     if num_asked := num_by_spark(reports):
         show(f"expressions by Spark in {num_asked}")
     if partly := num_partly(reports):

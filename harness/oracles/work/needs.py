@@ -83,12 +83,14 @@ class UnknownNeeds:
     reason: str
 
 
-def file_needs(case: Case, reference: Reference) -> tuple[FileNeed, ...] | UnknownNeeds:
+def file_needs(case: Case, reference: Reference, *, with_bounds: bool = True) -> tuple[FileNeed, ...] | UnknownNeeds:
     """Judge every file of a case's target, in the order of ``model.layout.physical_files``.
 
     Args:
         case: the merge.
         reference: its evaluation.
+        with_bounds: find out which files may be left unread; if not, all others than those with a row that changes
+            have to be read.
     """
     trace = reference.trace
     if not isinstance(reference.answer, Prediction) or trace.effects is None or trace.matches is None:
@@ -96,6 +98,18 @@ def file_needs(case: Case, reference: Reference) -> tuple[FileNeed, ...] | Unkno
     if trace.statement is None or trace.source is None or trace.names is None:
         return UnknownNeeds("a merge without a trace")
     changed = Counter(trace.files[rid] for rid in (*trace.effects.updated, *trace.effects.deleted))
+    files = [
+        FileNeed(
+            number=number,
+            num_rows=len(live),
+            num_changed=changed[number],
+            need=Need.REWRITE if changed[number] else Need.READ,
+            is_decided=False,
+        )
+        for number, (_, live) in enumerate(physical_files(case.target))
+    ]
+    if not with_bounds:
+        return tuple(files)
     statement = read_conditions(trace.statement, trace.names, trace.clock)
     bounds = bounds_of_files(case.target)
     with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
@@ -103,28 +117,15 @@ def file_needs(case: Case, reference: Reference) -> tuple[FileNeed, ...] | Unkno
         rows = _Rows(connection=connection, case=case, source=trace.source, statement=statement)
         rows.load_source()
         verdicts = {by: rows.judge(bounds, knows_source=by is ExcludedBy.SOURCE) for by in ExcludedBy}
-    return tuple(
-        _need(
-            FileNeed(
-                number=number,
-                num_rows=len(live),
-                num_changed=changed[number],
-                need=Need.REWRITE,
-            ),
-            {by: found[number] for by, found in verdicts.items()},
-        )
-        for number, (_, live) in enumerate(physical_files(case.target))
-    )
+    return tuple(_need(file, {by: found[file.number] for by, found in verdicts.items()}) for file in files)
 
 
 def _need(file: FileNeed, verdicts: Mapping[ExcludedBy, _Verdict]) -> FileNeed:
     for by, verdict in verdicts.items():
         if not verdict.may_have_part:
             need = Need.REWRITE if file.num_changed else Need.SKIP
-            return replace(file, need=need, excluded_by=by, reason=verdict.reason)
-    if file.num_changed:
-        return file
-    return replace(file, need=Need.READ, is_decided=verdicts[ExcludedBy.SOURCE].is_decided)
+            return replace(file, need=need, is_decided=True, excluded_by=by, reason=verdict.reason)
+    return replace(file, is_decided=bool(file.num_changed) or verdicts[ExcludedBy.SOURCE].is_decided)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.report.baseline import Comparison, read_baseline
+from mergecheck.harness.report.baseline import Comparison, more_in_vain, read_baseline
 from mergecheck.harness.report.fuzz_figures import RunFigures, read_figures, read_history
 from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.work_counts import WorkCounts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +89,46 @@ def test_a_small_run_is_not_judged() -> None:
 
 def test_a_run_of_known_deviations_only_has_no_share() -> None:
     assert worse(num_judged=0, num_verified=0, num_deviating=100) == ()
+
+
+WORK = WorkCounts(
+    merges=50,
+    files_rewritten=100,
+    files_rewritten_in_vain=10,
+    rows_copied=400,
+    rows_copied_in_vain=40,
+    merges_with_scans=50,
+    files_scanned=200,
+    files_scanned_in_vain=60,
+)
+
+
+def more(*, seed: int | None = 1, merges: int = 50, **work: int) -> tuple[str, ...]:
+    """Hold a run of seed 1 beside one that does other work."""
+    before = replace(RUN, seed=1, work=WORK)
+    now = replace(RUN, seed=seed, work=replace(WORK, merges=merges, **work))  # type: ignore[arg-type]
+    return Comparison(baseline=before, now=now).worse()
+
+
+def test_of_the_same_cases_any_more_work_in_vain_is_worse() -> None:
+    assert more() == ()
+    assert more(files_rewritten_in_vain=9, rows_copied=500) == ()
+    (told,) = more(files_scanned=201, files_scanned_in_vain=61)
+    assert told == "much worse than the baseline: 61 of 201 files read in vain, 60 of 200 before"
+    assert len(more(files_rewritten_in_vain=11, rows_copied_in_vain=44)) == 2
+
+
+def test_of_other_cases_more_work_in_vain_is_worse_if_chance_does_not_explain_it() -> None:
+    """Other cases are those of another seed, or others that agree."""
+    for other in ({"seed": 2}, {"seed": None}, {"merges": 49}):
+        assert more(files_rewritten_in_vain=12, files_scanned_in_vain=70, **other) == ()
+        (told,) = more(files_rewritten_in_vain=40, **other)
+        assert told == "much worse than the baseline: 40 of 100 files rewritten in vain, 10 of 100 before"
+
+
+def test_work_that_a_run_does_not_report_is_not_compared() -> None:
+    now = replace(WORK, merges_with_scans=0, files_scanned=0, files_scanned_in_vain=0)
+    assert more_in_vain(WORK, now, is_same=True) == more_in_vain(now, WORK, is_same=True) == []
 
 
 def test_figures_are_read_from_json(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from mergecheck.harness.properties.statistics import (
     not_checked_line,
     paths_line,
     space_line,
+    work_lines,
 )
 from mergecheck.model.formatting import counted
 
@@ -30,11 +31,13 @@ def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]
     counts = summary.counts
     head = f"{counted(counts.num_cases, 'case')} in {summary.seconds:.0f} s"
     paths = [paths_line(summary)] if counts.engine_paths else []
+    work = work_lines(counts.work, counts.work_unknown)
     if not verbose:
         not_checked = f"not checked in some: {', '.join(sorted(counts.not_checked))}" if counts.not_checked else ""
         return (
             f"{head}: {denominator_line(summary, with_reasons=False)}",
             *paths,
+            *work[: bool(counts.work.merges)],
             *([not_checked] if not_checked else []),
         )
     reached = rules_line(rule_counts(known_rules(), counts.rules))
@@ -52,5 +55,6 @@ def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]
         phase_line(counts.phase_seconds),
         denominator_line(summary),
         *paths,
+        *work,
         *([not_checked_line(summary)] if counts.not_checked else []),
     )
