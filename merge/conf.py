@@ -37,6 +37,7 @@ BROADCAST_SOURCE = OWN_PREFIX + "broadcastSource.enabled"
 LOW_SHUFFLE = OWN_PREFIX + "lowShuffle.enabled"
 SINGLE_SCAN = OWN_PREFIX + "singleScan.enabled"
 ONE_TASK = OWN_PREFIX + "oneTask.enabled"
+SKIP_FILES_BY_SOURCE = OWN_PREFIX + "skipFilesBySource.enabled"
 LARGE_TABLE_BYTES = OWN_PREFIX + "largeTableBytes"
 
 # Flags that change results and are not implemented: full name -> the only value that is accepted.
@@ -129,6 +130,7 @@ class MergeConf:
         prune_by_source_keys: files without a key of the source are not scanned for matches.
         broadcast_source: a small source is sent to every task instead of shuffling the target.
         low_shuffle: rows that a merge leaves alone are copied file by file, outside the join.
+        skip_files_by_source: with a NOT MATCHED BY SOURCE clause, files to which none applies are left alone.
         large_table_bytes: size of files from which the last three are used; below they cost more than they save.
     """
 
@@ -184,6 +186,7 @@ class MergeConf:
     prune_by_source_keys: bool = _setting(PRUNE_BY_SOURCE_KEYS, default=True)
     broadcast_source: bool = _setting(BROADCAST_SOURCE, default=True)
     low_shuffle: bool = _setting(LOW_SHUFFLE, default=True)
+    skip_files_by_source: bool = _setting(SKIP_FILES_BY_SOURCE, default=False)
     large_table_bytes: int = _setting(LARGE_TABLE_BYTES, 16 * 2**20, _bytes, allowed="a number of bytes, 0 or more")
 
     def is_large(self, num_bytes: int) -> bool:

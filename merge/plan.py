@@ -1,7 +1,7 @@
 """Which executor does a merge, and which optimisation takes its place (R-402).
 
 Delta Lake has none of these optimisations. Each has one setting (see ``conf``); with all of them off the executors run
-alone. They change how a merge runs, never its rows, change rows, errors or row metrics.
+alone. They change how a merge runs, never its rows, change rows, errors or the metrics of R-540.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from mergecheck.merge.executors.insert_only import write_only_inserts
 from mergecheck.merge.executors.joins import Joins
 from mergecheck.merge.executors.merge_run import uses_insert_only_path
 from mergecheck.merge.executors.optimizations.broadcast import BroadcastJoins
+from mergecheck.merge.executors.optimizations.by_source_files import leaves_files_by_source, plan_first_scan_by_source
 from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
 from mergecheck.merge.executors.optimizations.one_task import OneTaskJoins, shuffles_to_one_task, split_bytes
 from mergecheck.merge.executors.optimizations.single_scan import merge_in_single_scan
@@ -59,7 +60,6 @@ def execute(run: MergeRun) -> PathResult:
     done = merge_in_single_scan(run) if run.conf.single_scan and not run.marks_rows else None
     if done is not None:
         run.ways["single_scan"] += 1
-        run.ways["files_scanned"] += len(run.candidates)
         return done
     touched = _first_scan(run)
     if not touched.files:
@@ -78,10 +78,14 @@ def _insert_without_first_scan(run: MergeRun) -> PathResult:
     with run.stopwatch.part(TimedPart.REWRITE):
         files = files_with_source_keys(run) if run.conf.prune_by_source_keys else run.candidates
     run.ways["files_scanned"] += len(files)
+    run.ways["bytes_scanned"] += sum(file.size for file in files)
     return write_only_inserts(run, filter_matched_rows=True, files=files)
 
 
 def _first_scan(run: MergeRun) -> TouchedFiles:
     with run.stopwatch.part(TimedPart.SCAN):
-        scan = plan_first_scan_by_keys(run) if run.conf.prune_by_source_keys else plan_first_scan(run)
+        if leaves_files_by_source(run):
+            scan = plan_first_scan_by_source(run)
+        else:
+            scan = plan_first_scan_by_keys(run) if run.conf.prune_by_source_keys else plan_first_scan(run)
     return find_touched_files(run, scan)

@@ -65,6 +65,8 @@ class FileWork:
         marked: the numbers of the files that it gave another deletion vector.
         num_scanned: of how many files it read rows, each counted once; None if the engine does not report it.
         bytes_scanned: the bytes of these files; None if the engine does not report it.
+        applied_by_source_only: whether BY SOURCE clauses touch only files on a row of which one applies, not all files
+            (R-414). The metrics, the path and the commit are then held against what that gives.
         sizes: the bytes of every file of the target, by number; empty if they are not known.
     """
 
@@ -72,6 +74,7 @@ class FileWork:
     marked: frozenset[int] = frozenset()
     num_scanned: int | None = None
     bytes_scanned: int | None = None
+    applied_by_source_only: bool = False
     sizes: tuple[int, ...] = ()
 
 
@@ -186,7 +189,9 @@ class PartialAnswer:
     Attributes:
         answer: a prediction, or that the merge must fail; with which error class is not known then.
         left_out: the observables of the prediction that are no prediction, see ``reference.doubts``.
+        least: as in ``reference.answer.Reference``.
     """
 
     answer: Prediction | Rejection
     left_out: frozenset[str]
+    least: Prediction | None = None

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 class Reference:
     """The reference's answer for one case.
 
-    ``alternative`` is set if the layout of files decides between the main answer and another one (R-322):
-    an engine that gives either agrees. ``trace`` records how the reference came to its answer. ``asked`` are the
-    expressions and queries, as written, whose values come from the other evaluator. ``partial`` has the facts known
-    nevertheless if ``answer`` is ``Unsupported``; None if there are none.
+    ``alternative`` is set if the layout of files decides between the main answer and another one (R-322): an engine
+    that gives either agrees. ``least`` is the prediction for an engine whose by-source clauses touch only files to
+    which they apply (R-414), if this matters. ``trace`` records how the reference came to its answer. ``asked``
+    are the expressions and queries, as written, whose values come from the other evaluator. ``partial`` has the facts
+    known nevertheless if ``answer`` is ``Unsupported``; None if there are none.
     """
 
     answer: Prediction | Rejection | Unsupported
     alternative: Prediction | None = None
+    least: Prediction | None = None
     partial: PartialAnswer | None = None
     trace: Trace = field(default_factory=Trace, compare=False, repr=False)
     asked: tuple[str, ...] = field(default=(), compare=False)

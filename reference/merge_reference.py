@@ -140,7 +140,7 @@ class MergeReference:
                 return None
         if isinstance(found.answer, Unsupported) or found.alternative is not None or not doubts.reasons:
             return None
-        return PartialAnswer(answer=found.answer, left_out=frozenset(doubts.reasons))
+        return PartialAnswer(answer=found.answer, left_out=frozenset(doubts.reasons), least=found.least)
 
     def resolve(self, case: Case) -> ResolvedCase:
         """Resolve a case's statement for another executor than the reference's own.
@@ -201,7 +201,13 @@ class _Run:
             answer, alternative = _rejection(rejection_of(error)), None
         if self.settings is not None and self.settings.last_key_wins and _is_about_keys(answer):
             raise UnsupportedByReferenceError("a map in which a key comes twice, of which the last wins")
-        return Reference(answer=answer, alternative=alternative, trace=self._trace(), asked=tuple(self.asker.texts))
+        return Reference(
+            answer=answer,
+            alternative=alternative,
+            least=None if self.evaluation is None else self.evaluation.least,
+            trace=self._trace(),
+            asked=tuple(self.asker.texts),
+        )
 
     def _answer(self) -> tuple[Prediction | Rejection, Prediction | None]:
         resolved = self.resolved()

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.oracles.transformations.delta import FILES_WRITTEN, OTHER_TASKS
+from mergecheck.harness.oracles.transformations.tables import REWRITTEN, WRITTEN
 from mergecheck.merge import conf
-from mergecheck.model.axis import Axis
+from mergecheck.model.axis import Axis, MayChange
 from mergecheck.model.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from mergecheck.model.outcome import EngineResult
 
-_FILES_SCANNED = "files_scanned"
+_FILES_SCANNED, _BYTES_SCANNED, _BY_SOURCE_FILES = "files_scanned", "bytes_scanned", "by_source_files"
 # Random cases count as large in part, but leave no optimisation out: those that they need run in them.
 _LARGE = {"large-tables": "all"}
 MERGE_AXES: tuple[Axis, ...] = (
@@ -47,6 +48,18 @@ MERGE_AXES: tuple[Axis, ...] = (
         favours=("several-row-groups",),  # which copied rows are read by
         sentence="every table counts as large, so that the optimisations for large tables are used",
         may_change=(OTHER_TASKS,),  # changed rows and copied rows are written by two queries
+    ),
+    Axis(
+        "by-source-files",
+        setting=conf.SKIP_FILES_BY_SOURCE,
+        paths=(_BY_SOURCE_FILES,),
+        applies_to=("several-files",),
+        favours=("not-matched-by-source-delete", "several-files"),
+        drawn=False,
+        base="off",
+        values={"on": "true"},
+        sentence="files to which no BY SOURCE clause applies are left alone",
+        may_change=(MayChange(WRITTEN | REWRITTEN | {"commit", "path"}, ("R-414",)),),
     ),
     Axis(
         "source-keys",
@@ -88,6 +101,13 @@ def with_ways(seen: EngineResult, ways: Mapping[str, int]) -> EngineResult:
     """Add to an outcome the ways that the merge took, and how many files it read."""
     if not isinstance(seen, Outcome):
         return seen
-    paths = {name: number for name, number in ways.items() if name != _FILES_SCANNED}
-    work = None if seen.work is None else replace(seen.work, num_scanned=ways.get(_FILES_SCANNED))
+    paths = {name: number for name, number in ways.items() if number and name not in {_FILES_SCANNED, _BYTES_SCANNED}}
+    if seen.work is None:
+        return replace(seen, paths=paths)
+    work = replace(
+        seen.work,
+        num_scanned=ways.get(_FILES_SCANNED),
+        bytes_scanned=ways.get(_BYTES_SCANNED),
+        applied_by_source_only=bool(ways.get(_BY_SOURCE_FILES)),
+    )
     return replace(seen, paths=paths, work=work)

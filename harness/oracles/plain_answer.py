@@ -109,6 +109,7 @@ def _work(work: object) -> FileWork:
         numbers[part] = None if given is None else _count(f"work.{part}", given)
     if not isinstance(work.sizes, tuple | list):
         raise _wrong("work.sizes", work.sizes, "a tuple of numbers")
+    numbers["applied_by_source_only"] = _truth("work.applied_by_source_only", work.applied_by_source_only) is True
     return FileWork(**numbers, sizes=tuple(_count("work.sizes", size) for size in work.sizes))
 
 

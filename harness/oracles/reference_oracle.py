@@ -284,6 +284,8 @@ def _against_reference(answer: Reference, result: Outcome | Rejection, capabilit
             compared=(_ERROR, *unchanged.compared),
             unsupported=unchanged.unsupported,
         )
+    if answer.least is not None and _leaves_files_by_source(result):
+        return compare_outcome(answer.least, result, capabilities=capabilities)
     allowed = [given for given in (main, answer.alternative) if isinstance(given, Prediction)]
     if not allowed:
         return Comparison(mismatches=(no_error(_error_class(main), against=REFERENCE),), compared=(_ERROR,))
@@ -307,7 +309,12 @@ def _against_partial(
         return Comparison()
     if isinstance(partial.answer, Rejection):
         return Comparison(mismatches=(no_error(partial.answer.error_class, against=REFERENCE),), compared=(_ERROR,))
-    return compare_in_part(partial.answer, result, capabilities=capabilities, left_out=partial.left_out)
+    given = partial.least if partial.least is not None and _leaves_files_by_source(result) else partial.answer
+    return compare_in_part(given, result, capabilities=capabilities, left_out=partial.left_out)
+
+
+def _leaves_files_by_source(result: Outcome) -> bool:
+    return result.work is not None and result.work.applied_by_source_only
 
 
 def _verdict(prepared: PreparedCase, result: Outcome | Rejection, comparison: Comparison) -> Verdict:

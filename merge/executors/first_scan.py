@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
     from mergecheck.merge.executors.merge_run import MergeRun
-    from mergecheck.merge.expressions.resolved import ResolvedExpression, ResolvedMerge
+    from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
     from mergecheck.merge.table.snapshot.data_files import DataFile
 
 
@@ -25,12 +25,27 @@ if TYPE_CHECKING:
 class FirstScan:
     """The input of the first scan: candidates that may hold matches, and how the source is joined with their rows.
 
-    The touched files may be known before it (R-410).
+    Attributes:
+        touches: which joined rows touch their file, as SQL over the conditions.
+        conditions: ON and the conditions in ``touches``; only their columns are read (R-422).
+        touched: the touched files, if they are known before the scan (R-410).
     """
 
     files: tuple[DataFile, ...]
     join_type: str
+    touches: str
+    conditions: tuple[ResolvedExpression, ...]
     touched: tuple[DataFile, ...] | None = None
+
+    @property
+    def target_columns(self) -> frozenset[int]:
+        """The target columns that it reads (R-422); a column that evolution adds is in no file yet."""
+        return frozenset[int]().union(*(condition.target_columns for condition in self.conditions))
+
+    @property
+    def source_columns(self) -> frozenset[int]:
+        """The source columns that it needs."""
+        return frozenset[int]().union(*(condition.source_columns for condition in self.conditions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +69,13 @@ class TouchedFiles:
 
 def plan_first_scan(run: MergeRun) -> FirstScan:
     """Plan to read every candidate (R-420, R-421)."""
-    return FirstScan(files=run.candidates, join_type=find_touched_join_type(run.merge))
+    merge = run.merge
+    return FirstScan(
+        files=run.candidates,
+        join_type=find_touched_join_type(merge),
+        touches=matched_predicate(merge),
+        conditions=_conditions(merge),
+    )
 
 
 def find_touched_join_type(merge: ResolvedMerge) -> str:
@@ -66,24 +87,20 @@ def matched_predicate(merge: ResolvedMerge) -> str:
     """Write which pairs touch their file: in a matched-only merge those on which a clause may fire (R-410)."""
     if not is_matched_only(merge):
         return "TRUE"
-    conditions = [clause.condition for clause in merge.matched]
-    return " OR ".join("TRUE" if condition is None else f"({condition.sql})" for condition in conditions)
+    return any_of_conditions(merge.matched)
 
 
-def first_scan_columns(merge: ResolvedMerge) -> frozenset[int]:
-    """List the target columns that the first scan reads (R-422); a column that evolution adds is in no file yet."""
-    return frozenset[int]().union(*(condition.target_columns for condition in _conditions(merge)))
+def any_of_conditions(clauses: Iterable[ResolvedClause]) -> str:
+    """Write whether one of several clauses may fire."""
+    conditions = [clause.condition for clause in clauses]
+    parts = ["TRUE" if condition is None else f"({condition.sql})" for condition in conditions]
+    return " OR ".join(parts) or "FALSE"
 
 
-def first_scan_source_columns(merge: ResolvedMerge) -> frozenset[int]:
-    """List the source columns that the first scan needs."""
-    return frozenset[int]().union(*(condition.source_columns for condition in _conditions(merge)))
-
-
-def _conditions(merge: ResolvedMerge) -> list[ResolvedExpression]:
+def _conditions(merge: ResolvedMerge) -> tuple[ResolvedExpression, ...]:
     """List ON and what ``matched_predicate`` is made of."""
     matched = merge.matched if is_matched_only(merge) else ()
-    return [merge.condition, *(clause.condition for clause in matched if clause.condition is not None)]
+    return (merge.condition, *(clause.condition for clause in matched if clause.condition is not None))
 
 
 def scan_for_matches(run: MergeRun, scan: FirstScan) -> DataFrame | None:
@@ -108,13 +125,12 @@ def _source_count(run: MergeRun) -> DataFrame | None:
 
 
 def _matches_per_file(run: MergeRun, scan: FirstScan) -> DataFrame:
-    merge = run.merge
-    target = scan_files(run.spark, run.snapshot, scan.files, positions=first_scan_columns(merge))
-    columns = first_scan_source_columns(merge)
+    target = scan_files(run.spark, run.snapshot, scan.files, positions=scan.target_columns)
+    columns = scan.source_columns
     joined = run.joins.join(run.source.frame, target, scan.join_type, files=scan.files, source_columns=columns)
     per_row = joined.groupBy(FILE_NAME, ROW_INDEX).agg(
         F.expr(f"count({SOURCE_ROW_PRESENT}) AS matches"),  # every pair, by ON alone (R-320, R-321)
-        F.expr(f"coalesce(bool_or({matched_predicate(merge)}), FALSE) AS touched"),
+        F.expr(f"coalesce(bool_or({scan.touches}), FALSE) AS touched"),
     )
     return per_row.groupBy(FILE_NAME).agg(
         F.expr("count_if(matches > 1) AS num_rows"),

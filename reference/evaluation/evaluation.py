@@ -48,6 +48,7 @@ from mergecheck.reference.evaluation.rewrite import (
     copied_rows,
     marked_files,
     touched_files,
+    touched_files_by_source,
 )
 from mergecheck.reference.evaluation.several_matches import MULTI_MATCH, SeveralMatches, is_acted_on_twice
 from mergecheck.reference.evaluation.written_rows import (
@@ -91,6 +92,8 @@ class Evaluation:
         doubts: takes constants that may fail beforehand or not at all; None refuses them.
         files: the number of the file that holds a row of the target, by rid.
         touched: the touched files.
+        least: the prediction for a merge whose by-source clauses touch only files to which they apply (R-414); None if
+            these are the touched files.
         refusals: error classes with which the merge may be refused, if it is not done as predicted: it depends on the
             plan (R-744).
     """
@@ -108,6 +111,7 @@ class Evaluation:
     matches: Matches | None = field(init=False, default=None)
     effects: Effects | None = field(init=False, default=None)
     touched: frozenset[int] | None = field(init=False, default=None)
+    least: Prediction | None = field(init=False, default=None)
     refusals: frozenset[str] = field(init=False, default=frozenset())
 
     def __post_init__(self) -> None:
@@ -201,14 +205,28 @@ class Evaluation:
         matched = candidates[Kind.MATCHED]
         touched = frozenset() if self.path_a else touched_files(self.merge, self.files, matches, matched)
         self.touched = touched
-        marks_rows = self.settings.marks_rows
-        path = choose_path(self.merge, path_a=self.path_a, is_touched=bool(touched), marks_rows=marks_rows)
+        path = self._path(touched)
         check_plan(checks, path)
         effects = self.effects = self._effects(tables, candidates, checks)
         copied = copied_rows(self.files, touched, effects) if path is MergePath.D else ()
         self._check_written(effects, copied, path, checks, tables)
+        applied = touched_files_by_source(self.merge, self.files, matches, candidates)
+        if applied is not None and applied != touched:
+            self.least = self._success(matches, effects, applied, generates)
+        return self._success(matches, effects, touched, generates)
+
+    def _path(self, touched: frozenset[int]) -> MergePath:
+        marks_rows = self.settings.marks_rows
+        return choose_path(self.merge, path_a=self.path_a, is_touched=bool(touched), marks_rows=marks_rows)
+
+    def _success(
+        self, matches: Matches, effects: Effects, touched: frozenset[int], generates: tuple[int, ...]
+    ) -> Prediction:
+        """Predict a merge that may write its rows, and rewrites some files."""
+        final, target, path = self.merge.final_schema, self.target, self._path(touched)
+        copied = copied_rows(self.files, touched, effects) if path is MergePath.D else ()
         feed = change_rows(effects)
-        metrics = self._metrics(matches, effects, copied, feed, path)
+        metrics = self._metrics(matches, effects, copied, feed, touched)
         committed = self._commits(effects, path)
         generated_ids = predict_generated_ids(
             self.merge, generates, effects, copied=copied, path=path, change_data_feed=target.change_data_feed
@@ -217,7 +235,7 @@ class Evaluation:
             schema=final,
             rows=self._result(effects, touched if path is MergePath.D else frozenset()),
             metrics=metrics,
-            cdf=self._served(feed, effects, copied) if target.change_data_feed else None,
+            cdf=self._served(feed, effects, copied, touched) if target.change_data_feed else None,
             committed=committed,
             path=path,
             result_row=predict_result_row(metrics),
@@ -305,23 +323,29 @@ class Evaluation:
         )
         return (*unchanged, *effects.updated.values(), *effects.inserted.values())
 
-    def _served(self, feed: tuple[Row, ...], effects: Effects, copied: tuple[Row, ...]) -> tuple[Row, ...]:
+    def _served(
+        self, feed: tuple[Row, ...], effects: Effects, copied: tuple[Row, ...], touched: frozenset[int]
+    ) -> tuple[Row, ...]:
         """List the change rows that a read gives.
 
         If no row changed, they are the rows of the rewritten files, unless the commit has metrics (R-605).
         """
         if feed or self.settings.records_metrics or not copied:
             return feed
-        touched = frozenset() if self.touched is None else self.touched
         removed = (row for rid, row in enumerate(effects.stored) if self.files[rid] in touched)
         return (*((*row, "delete") for row in removed), *((*row, "insert") for row in copied))
 
     def _metrics(
-        self, matches: Matches, effects: Effects, copied: tuple[Row, ...], feed: Sequence[Row], path: MergePath
+        self,
+        matches: Matches,
+        effects: Effects,
+        copied: tuple[Row, ...],
+        feed: Sequence[Row],
+        touched: frozenset[int],
     ) -> dict[str, Bound]:
         """Predict the operation metrics (R-510)."""
+        path = self._path(touched)
         updated, deleted, matched = effects.updated.keys(), effects.deleted, {rid for _, rid in matches.pairs}
-        touched = frozenset() if self.touched is None else self.touched
         layout = self.target.layout
         marks = marked_files(self.files, layout, effects) if path is MergePath.E else MarkedFiles()
         counts = Counts(

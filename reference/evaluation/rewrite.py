@@ -10,7 +10,7 @@ from mergecheck.model.outcome import MergePath
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mergecheck.model.case import Row
     from mergecheck.model.storage import TargetLayout
@@ -31,9 +31,32 @@ def touched_files(
     """
     if merge.of(Kind.NOT_MATCHED_BY_SOURCE):
         return frozenset(files)
+    return _touched_by_matches(merge, files, matches, matched)
+
+
+def touched_files_by_source(
+    merge: Resolved, files: Sequence[int], matches: Matches, candidates: Mapping[Kind, Sequence[Candidate]]
+) -> frozenset[int] | None:
+    """Find the files that a merge touches whose by-source clauses touch only files to which they apply (R-414).
+
+    Without such a clause the answer is None: there is no other rule then.
+    """
+    if not merge.of(Kind.NOT_MATCHED_BY_SOURCE):
+        return None
+    by_matches = _touched_by_matches(merge, files, matches, candidates[Kind.MATCHED])
+    return by_matches | _files_of_applied(files, candidates[Kind.NOT_MATCHED_BY_SOURCE])
+
+
+def _touched_by_matches(
+    merge: Resolved, files: Sequence[int], matches: Matches, matched: Sequence[Candidate]
+) -> frozenset[int]:
     if merge.of(Kind.NOT_MATCHED):
         return frozenset(files[rid] for _, rid in matches.pairs)
-    return frozenset(files[unit.rid] for unit in matched if unit.rid is not None and unit.applied is not None)
+    return _files_of_applied(files, matched)
+
+
+def _files_of_applied(files: Sequence[int], units: Sequence[Candidate]) -> frozenset[int]:
+    return frozenset(files[unit.rid] for unit in units if unit.rid is not None and unit.applied is not None)
 
 
 def choose_path(merge: Resolved, *, path_a: bool, is_touched: bool, marks_rows: bool) -> MergePath:

@@ -99,6 +99,7 @@ RULES = (
         number="R-413",
         reached=lambda e: len(e.case.target.files) > 1 and (_target_only_on(e) or _target_only_clauses(e)),
     ),
+    Rule(number="R-414", reached=lambda e: e.reference.least is not None),
     Rule(number="R-420", reached=_target_only_on),
     Rule(number="R-421", reached=_target_only_clauses),
     Rule(number="R-422", reached=_leaves_columns_out),

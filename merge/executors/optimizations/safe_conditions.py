@@ -12,6 +12,7 @@ from pyspark.sql import types as t
 from sqlglot import exp
 
 from mergecheck.merge.expressions.resolved import source_column, target_column
+from mergecheck.merge.table.reading.literals import literal_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _NUMBERS = (t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.FloatType, t.DoubleType)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+_DATE = t.DateType()
 _BOOLEAN = t.BooleanType().simpleString()
 _LOGIC = (exp.And, exp.Or, exp.Not, exp.Paren)
 
@@ -81,6 +83,8 @@ def _kind(node: exp.Expr, types: Mapping[str, t.DataType]) -> str | None:
         divisor = node.expression
         is_safe = _is_small_integer(divisor) and int(divisor.this) > 0 and _kind(node.this, types) == "number"
         return "number" if is_safe else None
+    if isinstance(node, exp.Cast) and literal_for(node, _DATE) is not None:
+        return _DATE.simpleString()
     if isinstance(node, exp.Column) and not node.table and node.name in types:
         data_type = types[node.name]
         if isinstance(data_type, _NUMBERS):

@@ -17,9 +17,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from mergecheck.merge.errors import MergeError
 from mergecheck.merge.executors.cdc import rows_to_write
 from mergecheck.merge.executors.classic import rewriting_join_type
-from mergecheck.merge.executors.clauses import precompute_clauses
+from mergecheck.merge.executors.clauses import CLAUSE, COPIED, precompute_clauses
 from mergecheck.merge.executors.first_scan import files_of_names
 from mergecheck.merge.executors.merge_run import has_inserts, is_matched_only
+from mergecheck.merge.executors.optimizations.by_source_files import (
+    files_with_keys,
+    files_within_reach,
+    leaves_files_by_source,
+)
 from mergecheck.merge.executors.optimizations.one_task import fit_in_one_task, has_few_rows, split_bytes
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
@@ -61,13 +66,16 @@ def merge_in_single_scan(run: MergeRun) -> PathResult | None:
     """
     if not uses_single_scan(run):
         return None
-    join_type = rewriting_join_type(run)
+    join_type, files = rewriting_join_type(run), run.candidates
+    by_source = leaves_files_by_source(run)
+    if by_source:
+        files = files_within_reach(run, files_with_keys(run))
     with run.stopwatch.part(TimedPart.SCAN):
-        target = scan_target(run, run.candidates).coalesce(1)
+        target = scan_target(run, files).coalesce(1)
         # A broadcast would be a job of its own; rows that one task has already are sorted without a shuffle.
         source = run.source.frame.coalesce(1).hint("merge")
         joined = source.join(target, F.expr(run.merge.condition.sql), join_type)
-        output = rows_to_write(run, joined, further_columns=identity_columns(run.merge))
+        output = rows_to_write(run, joined, further_columns=identity_columns(run.merge, by_source=by_source))
         try:
             written = run.writer.write(
                 output, change_data=run.records_changes, in_one_task=True, function=write_touched_files
@@ -75,15 +83,25 @@ def merge_in_single_scan(run: MergeRun) -> PathResult | None:
         except (MergeError, *SPARK_ERRORS) as error:
             _logger.debug("The single scan failed; two scans run to find the cause: %s", error)
             return None
-    return None if written.reported(AMBIGUOUS) else _result(run, written, join_type)
+    if written.reported(AMBIGUOUS):
+        return None
+    run.ways["by_source_files"] += by_source
+    run.ways["files_pruned"] = len(run.candidates) - len(files)
+    run.ways["files_scanned"] += len(files)
+    run.ways["bytes_scanned"] += sum(file.size for file in files)
+    return _result(run, written, join_type)
 
 
-def identity_columns(merge: ResolvedMerge) -> tuple[str, ...]:
+def identity_columns(merge: ResolvedMerge, *, by_source: bool = False) -> tuple[str, ...]:
     """Write a joined row's target row, whether it is a matched pair, and whether it touches the file (R-410).
 
-    Conditions are named as ``rows_to_write`` precomputes them.
+    Conditions are named as ``rows_to_write`` precomputes them. With ``by_source`` only rows on which a clause fires
+    touch their file, and matches if there is an insert clause (R-414).
     """
-    if merge.not_matched_by_source:
+    if by_source:
+        fires = f"({TARGET_ROW_PRESENT} IS NOT NULL AND {CLAUSE} <> {COPIED})"
+        touches = f"{fires} OR {_IS_MATCHED}" if has_inserts(merge) else fires
+    elif merge.not_matched_by_source:
         touches = f"{TARGET_ROW_PRESENT} IS NOT NULL"
     elif is_matched_only(merge):
         conditions = [clause.condition_column or "TRUE" for clause in precompute_clauses(merge.clauses)]

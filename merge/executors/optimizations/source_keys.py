@@ -52,7 +52,8 @@ def plan_first_scan_by_keys(run: MergeRun) -> FirstScan:
     counts = [file.num_live for file in run.candidates]
     if not run.conf.is_large(sum(file.size for file in run.candidates)) or None in counts:
         return plan_first_scan(run)
-    return FirstScan(
+    return replace(
+        plan_first_scan(run),
         files=files_with_source_keys(run),
         join_type="inner",
         touched=tuple(file for file, count in zip(run.candidates, counts, strict=True) if count),

@@ -107,8 +107,10 @@ def test_work_that_is_not_reported_is_left_out_with_its_reason() -> None:
         counts.add(checked(work))
     assert (counts.work.merges, counts.work.merges_with_scans, counts.work.files_scanned_in_vain) == (2, 1, 1)
     assert work_lines(counts.work, counts.work_unknown) == (
-        ("work: 0 of 2 files rewritten in vain, 0 of 2 rows copied in vain (1.00 copied per row changed), "
-        "1 of 2 files read in vain; of 2 merges"),
+        (
+            "work: 0 of 2 files rewritten in vain, 0 of 2 rows copied in vain (1.00 copied per row changed), "
+            "1 of 2 files read in vain; of 2 merges"
+        ),
         "work not known in 1 merge: the engine does not report which files it rewrites",
     )
 
