@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.merge import conf
 from mergecheck.model.case import Case, Source, Target
@@ -16,7 +17,7 @@ from mergecheck.model.types.ddl import parse_schema
 from tools.selfcheck.mutation import Change, compile_changes, replaced
 
 if TYPE_CHECKING:
-    from mergecheck.harness.engines.pyspark import PySparkEngine
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.spark
 
@@ -51,6 +52,13 @@ REWRITTEN = {
     "vectors": {1},
     "a-condition-that-may-fail": {0, 1, 2},
 }
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[PySparkEngine]:
+    engine = PySparkEngine()
+    yield engine
+    engine.close()
 
 
 def checked(engine: PySparkEngine, case: Case) -> CaseReport:
