@@ -19,7 +19,6 @@ from mergecheck.merge.errors import ExecutionError
 from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
 from mergecheck.merge.executors.first_scan import (
     find_touched_join_type,
-    first_scan_columns,
     plan_first_scan,
     scan_for_matches,
 )
@@ -121,7 +120,7 @@ def test_find_touched_files_reads_few_columns(
     plan = capsys.readouterr().out
     assert f"ReadSchema: struct<{columns},_tmp_metadata_row_index:bigint>" in plan
     assert re.search(rf"Join .*\b{join}\b", plan)
-    assert first_scan_columns(run.merge) == set(range(len(columns.split(","))))
+    assert plan_first_scan(run).target_columns == set(range(len(columns.split(","))))
     assert find_touched_join_type(run.merge) == {"Inner": "inner", "RightOuter": "right_outer"}[join]
 
 

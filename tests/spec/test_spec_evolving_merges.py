@@ -18,7 +18,7 @@ from merge_tables import Table
 
 from mergecheck.merge import command
 from mergecheck.merge.command import run_merge
-from mergecheck.merge.executors.first_scan import first_scan_columns
+from mergecheck.merge.executors.first_scan import plan_first_scan
 from mergecheck.merge.executors.source import MergeSource
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.merge.syntax.parser import parse_merge
@@ -181,7 +181,7 @@ def test_the_first_scan_reads_old_columns_only(table: Table, monkeypatch: pytest
 
     monkeypatch.setattr(command, "execute", recorded)
     merge(table, "WHEN MATCHED AND t.p = 'a' AND s.new = 14 THEN UPDATE SET *", [(1, None, None, "a", 14)])
-    assert first_scan_columns(runs[0].merge) == {0, 1}
+    assert plan_first_scan(runs[0]).target_columns == {0, 1}
     assert runs[0].string_partitions == {1}
     assert stored(table)[1]["new"] == 14
 
