@@ -220,7 +220,7 @@ class CaseReport:
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
         unsupported_reasons: why, by the name of the check or of the metric, if the engine gives a reason.
         work: the work of the engine's merge, and how much of it was in vain; None if that is not known.
-        work_unknown: why it is not known, if the merge agrees.
+        work_unknown: why it is not known, if the merge's rows are right.
         unknown_columns: columns with values that cannot be predicted, whose form is checked.
         deviations: ids of the entries that explain every mismatch; empty if something is unexplained.
         is_lost: the engine took too long for the case, or its process was lost with it; the verdict is

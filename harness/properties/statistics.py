@@ -81,8 +81,8 @@ class Counts:
         not_checked_metrics: by the metric that was not compared, although others were.
         num_merges: cases in which the engine's merge succeeded.
         engine_paths: those that took a way inside the engine, by the engine's own name (``Outcome.paths``).
-        work: the work of verified merges, and how much of it was in vain. work_unknown: verified merges by the reason
-            why that is not known.
+        work: the work of merges whose rows are right, and how much of it was in vain. work_unknown: these merges by the
+            reason why that is not known.
         phase_seconds: by phase, see ``coverage.phases``.
     """
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.oracles.work.needs import Need, UnknownNeeds, file_needs
-from mergecheck.harness.verdict import Verdict
+from mergecheck.harness.verdict import Check
 from mergecheck.model.outcome import Outcome
 from mergecheck.model.work_counts import WorkCounts
 
@@ -99,8 +99,9 @@ class Work:
 
 
 def graded(report: CaseReport) -> CaseReport:
-    """Add the work of a merge that agrees: that of a wrong one is no measure of what a right one takes."""
-    if report.verdict is not Verdict.AGREE or not isinstance(report.result, Outcome):
+    """Add the work of a merge whose rows are right: that of a wrong one is no measure of what a right one takes."""
+    is_wrong = any(found.check is Check.ROWS or found.kind == OVER_PRUNED for found in report.mismatches)
+    if is_wrong or not report.is_judged or not isinstance(report.result, Outcome):
         return report
     done = report.result.work
     if done is None:

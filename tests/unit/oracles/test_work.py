@@ -32,14 +32,18 @@ class Worker:
 
     work: FileWork | None
     loses_rows: bool = False
+    reports_updates: int | None = None
     name = "worker"
     version = "1"
-    capabilities = Capabilities(metrics=False, cdf=False)
+    capabilities = Capabilities(cdf=False)
 
     def run(self, case: Case) -> Outcome:
         answer = evaluate(case).answer
         assert isinstance(answer, Prediction)
-        return Outcome(schema=answer.schema, rows=answer.rows[self.loses_rows :], work=self.work)
+        metrics = {name: bound.low for name, bound in answer.metrics.items()}
+        if self.reports_updates is not None:
+            metrics["numTargetRowsUpdated"] = self.reports_updates
+        return Outcome(schema=answer.schema, rows=answer.rows[self.loses_rows :], metrics=metrics, work=self.work)
 
     def close(self) -> None:
         pass
@@ -97,7 +101,8 @@ def test_a_marked_file_is_not_left() -> None:
 
 def test_wrong_rows_are_the_finding_if_both_are_wrong() -> None:
     report = checked(FileWork(), loses_rows=True)
-    assert {found.check for found in report.mismatches} == {Check.ROWS}
+    assert Check.ROWS in {found.check for found in report.mismatches}
+    assert "over_pruned" not in {found.kind for found in report.mismatches}
     assert report.work is None
 
 
@@ -113,6 +118,13 @@ def test_work_that_is_not_reported_is_left_out_with_its_reason() -> None:
         ),
         "work not known in 1 merge: the engine does not report which files it rewrites",
     )
+
+
+def test_a_merge_with_a_wrong_metric_is_graded_all_the_same() -> None:
+    engine = Worker(FileWork(rewritten=SECOND), reports_updates=7)
+    report = Checker(engine=engine).check_case(CASE)
+    assert {found.check for found in report.mismatches} == {Check.METRICS}
+    assert report.work is not None
 
 
 def test_a_refused_merge_has_no_work() -> None:
