@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.log_invariants.identity_invariants import settle_ids
 from mergecheck.harness.compare.rows import unmatched_rows
 from mergecheck.harness.verdict import Check
 from mergecheck.model.case_file import change_schema
@@ -62,8 +63,9 @@ def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> Iterat
     answer, result = report.reference.answer, report.result
     if isinstance(answer, Rejection) and answer.error_class == MULTI_MATCH and isinstance(result, Outcome):
         yield AnswerHypothesis("as if several matches of a row were no error", differing)
-    if not isinstance(answer, Prediction) or not isinstance(result, Outcome) or answer.schema != result.schema:
+    if not isinstance(answer, Prediction) or not isinstance(result, Outcome) or not _same_columns(answer, result):
         return
+    answer = settle_ids(answer, result).prediction  # values that the engine generates are its own (R-226)
     missing, extra = unmatched_rows(answer.rows, result.rows, wanted_schema=answer.schema, found_schema=result.schema)
     if missing or extra:
         explained = {Check.ROWS}
@@ -78,6 +80,12 @@ def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> Iterat
         yield from (AnswerHypothesis(text, differing) for text in _of_changes(answer, result))
     if differing <= _COUNTED:
         yield from (AnswerHypothesis(text, differing) for text in _of_counts(answer, result))
+
+
+def _same_columns(answer: Prediction, result: Outcome) -> bool:
+    """Compare names and types; an identity column's mark is another after each merge."""
+    wanted, found = ([(one.name, one.type) for one in each.schema.columns] for each in (answer, result))
+    return wanted == found
 
 
 def _of_rows(
@@ -117,7 +125,8 @@ def _of_columns(
     report: CaseReport, answer: Prediction, missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
 ) -> Iterator[str]:
     """Name the only column in which rows differ, if its values are those of other rows."""
-    pairs = _other_in_one_cell(missing, extra)
+    generated = frozenset(answer.generated_ids.columns) if answer.generated_ids is not None else frozenset[int]()
+    pairs = _other_in_one_cell(missing, extra, generated)
     places = {place for place, _ in pairs}
     if len(places) != 1:
         return
@@ -131,15 +140,19 @@ def _of_columns(
 
 
 def _other_in_one_cell(
-    missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
+    missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow], generated: frozenset[int]
 ) -> list[tuple[int, UnmatchedRow]]:
-    """Pair each missing row with another that differs in one cell, and give that cell; none unless all are paired."""
+    """Pair each missing row with another that differs in one cell, and give that cell; none unless all are paired.
+
+    Cells of ``generated`` columns are the engine's own, and do not count.
+    """
     if len(missing) != len(extra) or len(missing) > _MOST_PAIRED:
         return []
     left, pairs = list(extra), []
     for one in missing:
         for other in left:
-            cells = [i for i, (a, b) in enumerate(zip(one.identity, other.identity, strict=True)) if a != b]
+            both = enumerate(zip(one.identity, other.identity, strict=True))
+            cells = [i for i, (a, b) in both if a != b and i not in generated]
             if len(cells) == 1:
                 left.remove(other)
                 pairs.append((cells[0], other))
