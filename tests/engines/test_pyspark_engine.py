@@ -127,13 +127,15 @@ def test_a_merge_without_commit_is_observed(spark: FakeSpark, merge_with: Any) -
     outcome = engine_on(spark).run(CASE)
     assert isinstance(outcome, TableOutcome)
     assert outcome.record is not None
+    assert outcome.work is not None
+    assert len(outcome.work.sizes) == len(CASE.target.files)
     assert (outcome.record.num_commits, outcome.record.actions) == (0, ())
     assert outcome.record.definition == outcome.record.definition_before
     assert replace(outcome, record=None) == TableOutcome(
         schema=SCHEMA,
         rows=CASE.target.rows,
         metrics={"numSourceRows": 2},
-        work=FileWork(),
+        work=FileWork(sizes=outcome.work.sizes),
         cdf=(),
         committed=False,
         path=MergePath.A,
