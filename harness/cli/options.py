@@ -140,11 +140,9 @@ seed_option = click.option(
 batch_option = click.option(
     "--batch",
     "batch_size",
-    type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
+    type=click.IntRange(min=1),
     metavar="N",
-    help="Check N pairs of tables in one merge, if the statement allows it.",
+    help="Check N pairs of tables in one merge, if the statement allows it; 1 checks each alone.",
 )
 
 case_timeout_option = click.option(

@@ -50,14 +50,15 @@ class Stop(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class Counts:
-    """The tests of a run so far, in numbers of cases.
+    """The tests of a run so far, in numbers of statements: a batch of many pairs of tables is one case.
 
     Attributes:
         num_cases: distinct cases checked; runs for confirming and shrinking are not counted.
+        num_pairs: pairs of a target and a source in the cases that were judged, one in each that is no batch.
+        num_batches: judged cases that are batches.
+        num_batched: pairs in these batches.
         num_repeated: draws that gave a case checked before in this run; they were not checked again.
         num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
-        num_batched: pairs of tables that were checked together with others of their statement (``--batch``); a batch
-            is one case.
         num_by_spark: judged cases in which Spark evaluated an expression or the source query for the reference.
         num_partly: judged cases with values that cannot be predicted, of which only the form is judged.
         num_flaky: mismatches that a second execution did not show.
@@ -77,6 +78,7 @@ class Counts:
         findings: mismatching cases by finding id, the finding itself included.
         deviations: mismatching cases by the id of the known deviation that explains them.
         num_deviating: mismatching cases that known deviations explain; they are neither findings nor verified.
+        deviating_weight: the same, but a batch counts as the share of its pairs that differ.
         not_checked: by the check that was not made, or not in full, because the engine does not report its observable.
         not_checked_metrics: by the metric that was not compared, although others were.
         num_merges: cases in which the engine's merge succeeded.
@@ -87,9 +89,11 @@ class Counts:
     """
 
     num_cases: int = 0
+    num_pairs: int = 0
+    num_batches: int = 0
+    num_batched: int = 0
     num_repeated: int = 0
     num_passed_over: int = 0
-    num_batched: int = 0
     num_by_spark: int = 0
     num_partly: int = 0
     num_flaky: int = 0
@@ -110,6 +114,7 @@ class Counts:
     findings: Counter[str] = field(default_factory=Counter)
     deviations: Counter[str] = field(default_factory=Counter)
     num_deviating: int = 0
+    deviating_weight: float = 0.0
     not_checked: Counter[str] = field(default_factory=Counter)
     not_checked_metrics: Counter[str] = field(default_factory=Counter)
     num_merges: int = 0
@@ -131,17 +136,27 @@ class Counts:
 
     @property
     def deviating_share(self) -> float:
-        """Cases that show a known deviation, among all; 0 if there are none."""
-        return self.num_deviating / self.num_cases if self.num_cases else 0.0
+        """Cases that show a known deviation, among all, a batch by its pairs; 0 if there are none."""
+        return self.deviating_weight / self.num_cases if self.num_cases else 0.0
 
     @property
     def changed_share(self) -> float:
         """Verified cases with a changed row among all verified ones; 0 if there are none."""
         return self.num_changed / self.num_verified if self.num_verified else 0.0
 
-    def add(self, report: CaseReport) -> None:
-        """Count one case."""
+    def add(self, report: CaseReport, *, num_pairs: int = 1, num_deviating_pairs: int = 0) -> None:
+        """Count one case.
+
+        Args:
+            report: its check.
+            num_pairs: pairs of tables in it.
+            num_deviating_pairs: those that differ, if it is a batch with a known deviation; 0 for all.
+        """
         self.num_cases += 1
+        if report.is_judged:
+            self.num_pairs += num_pairs
+            self.num_batches += num_pairs > 1
+            self.num_batched += num_pairs if num_pairs > 1 else 0
         self.verdicts[report.verdict] += 1
         self.num_defects += report.is_defect
         self.add_time(report.phase_seconds)
@@ -153,7 +168,9 @@ class Counts:
         if report.verdict is Verdict.BOTH_REJECTED and isinstance(report.result, Rejection):
             self.rejected[report.result.error_class] += 1
         self.deviations.update(report.deviations)
-        self.num_deviating += bool(report.deviations)
+        if report.deviations:
+            self.num_deviating += 1
+            self.deviating_weight += (num_deviating_pairs or num_pairs) / num_pairs
         self.not_checked.update(check.value for check in report.unsupported_checks)
         self.not_checked_metrics.update(report.unsupported_metrics)
         if isinstance(report.result, Outcome):
@@ -204,12 +221,14 @@ class Summary:
 
     Attributes:
         seconds: since the run began.
+        batch_size: pairs of tables of a batch (``--batch``).
     """
 
     seed: int
     stop: Stop
     seconds: float
     counts: Counts
+    batch_size: int = 1
 
 
 def denominator_line(summary: Summary, *, with_reasons: bool = True) -> str:
@@ -273,10 +292,25 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def size_line(summary: Summary) -> str:
+    """Format how much a run has checked: cases, or statements and pairs of tables if some are batches."""
+    counts, seconds = summary.counts, summary.seconds
+    if not counts.num_batches:
+        return f"{counted(counts.num_cases, 'case')} in {seconds:.0f} s"
+    per_second = counts.num_pairs / seconds if seconds else 0.0
+    return (
+        f"{counted(counts.num_cases, 'statement')}, {counted(counts.num_pairs, 'pair')} of tables in {seconds:.0f} s, "
+        f"{per_second:.0f} pairs a second"
+    )
+
+
 def batch_line(summary: Summary) -> str:
-    """Format how many pairs of tables were checked in batches, and how fast."""
-    per_second = summary.counts.num_batched / summary.seconds if summary.seconds else 0.0
-    return f"in batches: {counted(summary.counts.num_batched, 'pair')} of tables, {per_second:.1f} a second"
+    """Format how many statements had many pairs of tables, and how many one."""
+    counts = summary.counts
+    return (
+        f"{counted(counts.num_batches, 'statement')} with {counted(counts.num_batched, 'pair')} of tables together, "
+        f"{counted(counts.num_pairs - counts.num_batched, 'statement')} with one pair"
+    )
 
 
 def space_line(summary: Summary) -> str:

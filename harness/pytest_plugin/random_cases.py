@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.configuration.pytest_options import PREFIX
 from mergecheck.harness.properties.limits import Limits
-from mergecheck.harness.properties.statistics import Stop, denominator_line
+from mergecheck.harness.properties.statistics import Stop, denominator_line, size_line
 from mergecheck.harness.report import events
 from mergecheck.harness.report.baseline import Comparison, read_baseline
 from mergecheck.harness.report.document import case_document
@@ -75,7 +75,7 @@ def fuzz_test(checker: Checker, values: Mapping[str, Any], *, seed: int, num_cas
     files = LogFiles(events=_path(values["events"]), observations=_path(values["observations"]))
     with files.open(f"mergecheck fuzz{checker.rerun.flags()}", prefix=PREFIX) as log:
         summary = run_fuzz(checker, options, listener=events.broadcast(log, keep))
-    line = f"{denominator_line(summary)}  seed {summary.seed}"
+    line = f"{size_line(summary)}: {denominator_line(summary)}  seed {summary.seed}"
     compared = None if baseline is None else _compared(baseline, summary)
     worse = () if compared is None else compared.worse()
     notices = () if compared is None else (compared.line(), *worse)

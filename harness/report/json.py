@@ -143,6 +143,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
     counts, space = summary.counts, summary.counts.space
     return {
         "seed": summary.seed,
+        "batch_size": summary.batch_size,
         "stop": summary.stop.value,
         "complete": summary.stop not in {Stop.INTERRUPTED, Stop.ENGINE_DOWN},
         "seconds": round(summary.seconds, 3),
@@ -175,6 +176,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "clauses_fired": {" ".join(key): n for key, n in sorted(counts.clauses_fired.items())},
         "rules": dict(sorted(counts.rules.items())),
         "idle": counts.num_idle,
+        "table_pairs": counts.num_pairs,
+        "batches": counts.num_batches,
         "batched": counts.num_batched,
         "passed_over": counts.num_passed_over,
         "cells": len(space.cells),

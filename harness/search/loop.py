@@ -17,7 +17,7 @@ from mergecheck.harness.properties.statistics import Counts, Stop, Summary
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
-from mergecheck.harness.search.batching import differing_pairs, smallest_part
+from mergecheck.harness.search.batching import differing_pairs, unexplained_part
 from mergecheck.harness.search.shrinking import Shrinking, limits_within
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_id import with_content_id
@@ -36,6 +36,10 @@ MAX_REPEATS = 250
 MAX_ENGINE_FAILURES = 3
 MAX_SUSPECTS = 8
 """Pairs of a batch that are tried alone before the batch is halved."""
+MAX_KNOWN_SUSPECTS = 2
+"""The same if a known deviation explains the batch."""
+MAX_PARTS = 40
+"""Parts of a batch that are tried, by halves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,7 @@ class Search:
         findings: where findings are kept.
         listener: receives every event.
         limits: limits of shrinking one finding.
+        batch_size: pairs of tables of a batch; the summary has it.
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class Search:
         findings: FindingsDirectory,
         listener: events.Listener = lambda _: None,
         limits: ShrinkLimits | None = None,
+        batch_size: int = 1,
     ) -> None:
         self._checker = checker
         self._cases = cases
@@ -84,6 +90,7 @@ class Search:
         self._findings = findings
         self._listener = listener
         self._limits = limits or ShrinkLimits()
+        self._batch_size = batch_size
         self._counts = Counts()
         self._timer = PhaseTimer(self._counts.phase_seconds)
         self._known = KnownFindings()
@@ -148,37 +155,48 @@ class Search:
     def _check_new(self, finish: Finish, *, singles: tuple[Case, ...]) -> None:
         """Check a drawn case; of a batch with a mismatch, find a pair of tables that shows one alone."""
         report = finish()
-        self._counts.add(report)
-        self._counts.num_batched += len(singles)
+        with self._timer.measure("shrink"):
+            report, shown = self._narrowed(report, singles)
+        num_deviating = len(differing_pairs(report)) if report.deviations and singles else 0
+        self._counts.add(report, num_pairs=len(singles) or 1, num_deviating_pairs=num_deviating)
         if report.verdict is Verdict.ENGINE_ERROR:
             self._engine_failed(report)
         else:
             self._failures_in_a_row = 0
             with self._timer.measure("shrink"):
-                self._judge(self._narrowed(report, singles))
+                self._judge(shown)
         self._listener(events.CaseChecked(report=report, summary=self._summary()))
 
-    def _narrowed(self, report: CaseReport, singles: tuple[Case, ...]) -> CaseReport:
+    def _narrowed(self, report: CaseReport, singles: tuple[Case, ...]) -> tuple[CaseReport, CaseReport]:
         """Cut a batch to a pair of tables that differs alone, or to the smallest part of the batch that does.
 
-        The pairs whose rows differ are tried first. If none differs alone, or only counters differ, the batch is
-        halved; the smallest part then shows which pairs differ in each other's company only.
-        """
-        if fingerprint(report) is None or not singles:
-            return report
-        found: list[CaseReport] = []
+        The pairs whose rows differ are tried first, also if a known deviation explains the batch: what explains some
+        pairs must not hide others. If none differs alone, or only counters differ, the batch is halved; the smallest
+        part then shows which pairs differ in each other's company only.
 
-        def shows(case: Case) -> bool:
+        Returns:
+            The report of the batch, and of the part. If each pair differs in a known way, the batch does too.
+        """
+        if report.verdict is not Verdict.MISMATCH or not singles:
+            return report, report
+        known: dict[str, None] = {}
+
+        def check(case: Case) -> CaseReport:
             one = self._checker.check_case(with_content_id(case))
-            if fingerprint(one) is not None:
-                found.append(one)
-                return True
-            return False
+            known.update(dict.fromkeys(one.deviations))
+            return one
 
         suspects = [singles[number] for number in differing_pairs(report)]
-        if not any(shows(single) for single in suspects[:MAX_SUSPECTS]):
-            smallest_part(singles, shows)
-        return found[-1] if found else report
+        for single in suspects[: MAX_KNOWN_SUSPECTS if report.deviations else MAX_SUSPECTS]:
+            one = check(single)
+            if fingerprint(one) is not None:
+                return report, one
+        if fingerprint(report) is None:
+            return report, report
+        part = unexplained_part(singles, report, check, most_checks=MAX_PARTS)
+        if part is None:
+            report = part = replace(report, deviations=tuple(known))
+        return report, part
 
     def _judge(self, report: CaseReport) -> None:
         """Count a known mismatch; confirm a new one by a second execution."""
@@ -311,4 +329,10 @@ class Search:
 
     def _summary(self) -> Summary:
         seconds = time.monotonic() - self._started
-        return Summary(seed=self._cases.seed, stop=self._stop, seconds=seconds, counts=self._counts.copy())
+        return Summary(
+            seed=self._cases.seed,
+            stop=self._stop,
+            seconds=seconds,
+            counts=self._counts.copy(),
+            batch_size=self._batch_size,
+        )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import math
+import time
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import TYPE_CHECKING
 
 from mergecheck import strategies
@@ -17,9 +20,11 @@ from mergecheck.harness.engines.spark_values.on_demand import SparkOnDemand
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, forget
 from mergecheck.harness.oracles.engine_call import adapter_errors, process_kept, run_limited
+from mergecheck.harness.oracles.prepared_case import unsupported_reason
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.temp_dirs import clear_leftovers
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, DEFAULT_SECONDS, TimeLimit
+from mergecheck.harness.search.batching import batch_of
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
@@ -59,6 +64,9 @@ OWN_CLASS_START_SECONDS = 60.0
 """The time limit for starting an engine given as ``package.module:Class`` if ``--case-timeout`` is shorter."""
 CLOSE_SECONDS = 60.0
 _FUNCTION_CALLS_PERCENT = 5
+_NUM_MEASURED = 2
+_MEASURED_PAIRS = 256
+_CLOCK_SECONDS = 0.001
 _logger = logging.getLogger(__name__)
 
 
@@ -176,7 +184,8 @@ class FuzzOptions:
         budget: when the run ends.
         first: number of the seed's first case.
         steer: prefer cases that reach new cells of the case space.
-        batch_size: pairs of tables that are checked in one merge, if a case allows it.
+        batch_size: pairs of tables that are checked in one merge, if a case allows it; None for as many as cost about
+            as much as the statement itself.
         num_jobs: cases that are checked at once.
         features_off: names of features that no case has, besides those that the engine lacks.
         focus: names of features that more cases than usual may use.
@@ -190,7 +199,7 @@ class FuzzOptions:
     budget: Budget = field(default_factory=Budget)
     first: int = 0
     steer: bool = False
-    batch_size: int = 1
+    batch_size: int | None = 1
     num_jobs: int = 1
     features_off: frozenset[str] = frozenset()
     focus: frozenset[str] = frozenset()
@@ -226,6 +235,7 @@ def run_fuzz(
         # the engine's start counts neither against the budget nor against the time of a case
         run_limited(engine, WARM_UP, start_limit(checker.rerun.engine, checker.limit))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
+    batch_size = measured_batch_size(checker) if options.batch_size is None else options.batch_size
     draws = Draws(
         cases
         if cases is not None
@@ -240,7 +250,8 @@ def run_fuzz(
         first=options.first,
         reference=checker.reference,
         steer=options.steer,
-        batch_size=options.batch_size,
+        batch_size=batch_size,
+        takes=lambda case: unsupported_reason(case, engine, checker.limit) is None,
     )
     max_cases = options.budget.max_cases
     with prefetching(draws, checker, num_jobs=options.num_jobs, max_cases=max_cases) as prefetch:
@@ -251,7 +262,36 @@ def run_fuzz(
             findings=FindingsDirectory(options.findings),
             listener=listener,
             limits=options.limits,
+            batch_size=batch_size,
         ).run()
+
+
+def measured_batch_size(checker: Checker) -> int:
+    """Return the number of pairs of tables that cost about as much as a statement itself: a power of four.
+
+    A power of four, so that two runs on one machine rarely differ. A larger batch has the pairs of a smaller one.
+
+    Args:
+        checker: has the engine, which is warm.
+    """
+    alone = min(_seconds_of(checker, 1)[0] for _ in range(_NUM_MEASURED))
+    many, num_pairs = _seconds_of(checker, _MEASURED_PAIRS)
+    if num_pairs <= 1:  # the engine, or the reference for its rules, takes no batch
+        return 1
+    per_pair = max(many - alone, _CLOCK_SECONDS) / num_pairs
+    return int(4 ** max(0, int(math.log(alone / per_pair, 4))))
+
+
+def _seconds_of(checker: Checker, size: int) -> tuple[float, int]:
+    """Check a statement on some pairs of tables, and return the time and the number of pairs that were judged."""
+    started = time.monotonic()
+    batch = None
+    if size > 1:
+        batch = batch_of(WARM_UP, Random(size), size=size, evaluate=checker.reference)  # noqa: S311 - a test case, no secret
+    case, reference = (WARM_UP, None) if batch is None else (batch.case, batch.reference)
+    report = checker.check(checker.prepare(case, reference))
+    num_pairs = 1 if batch is None or not report.is_judged else len(batch.singles)
+    return time.monotonic() - started, num_pairs
 
 
 def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -12,9 +14,9 @@ from mergecheck import strategies
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.properties.case_space import CaseSpace, cells_of
 from mergecheck.harness.properties.facts import facts_of
-from mergecheck.harness.search.batching import MOST_ROWS, batch_of
+from mergecheck.harness.search.batching import batch_of
 from mergecheck.model.case_id import ID_LENGTH, content_digest, with_content_id
-from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.outcome import Rejection
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
@@ -22,11 +24,16 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from mergecheck.harness.search.batching import Batch
     from mergecheck.model.case import Case
     from mergecheck.model.facts import Facts
     from mergecheck.reference.answer import Reference
 
 STEERED_WIDTH = 4
+ALONE_EVERY = 4
+"""Every so many statements stay alone, and after as many batches a pair that is apart is checked alone.
+
+A batch takes no path of R-402 that needs all pairs to agree, prunes no file that holds one pair, and does not fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,7 @@ class Drawn:
         case: the case to check: the drawn one, or a batch of it. Its id comes from its content.
         singles: the cases of a batch, each alone; empty if the case is no batch.
         reference: the reference's answer for ``case``, if drawing needed it.
+        is_alone: whether its merge fails, so that it is checked apart from the batch of its statement.
         is_repeated: whether the run has drawn the same case before.
         num_passed_over: draws that were left out in favour of it (``--steer``).
         phase_seconds: the time that this took, by ``draw`` and ``reference``.
@@ -47,6 +55,7 @@ class Drawn:
     case: Case
     singles: tuple[Case, ...] = ()
     reference: Reference | None = None
+    is_alone: bool = False
     is_repeated: bool = False
     num_passed_over: int = 0
     phase_seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
@@ -85,6 +94,7 @@ class Draws:
         reference: evaluates a case, which shows the cells that it would reach; None for the reference itself.
         steer: take the draw, out of several, that reaches most new cells of the case space.
         batch_size: pairs of tables that are checked in one merge, if a case allows it.
+        takes: whether the engine takes a case, as far as it knows beforehand; no batch is made of others.
     """
 
     def __init__(
@@ -96,6 +106,7 @@ class Draws:
         reference: Callable[[Case], Reference] | None = None,
         steer: bool = False,
         batch_size: int = 1,
+        takes: Callable[[Case], bool] = lambda _: True,
     ) -> None:
         self.seed = seed
         self.steer = steer
@@ -104,6 +115,8 @@ class Draws:
         self._next_index = first
         self._reference = reference or MergeReference().evaluate
         self._batch_size = batch_size
+        self._takes = takes
+        self._apart: deque[Drawn] = deque()
         self._digests: set[str] = set()
 
     def draw(self, space: CaseSpace) -> Drawn:
@@ -113,9 +126,13 @@ class Draws:
             space: the cells that the run has reached so far; steered draws choose by it.
         """
         timer = PhaseTimer()
-        drawn = self._steered(space, timer) if self.steer else self._next(timer)
+        if self._apart:
+            drawn = self._apart.popleft()
+        else:
+            drawn = self._steered(space, timer) if self.steer else self._next(timer)
         digest = content_digest(drawn.case)
-        named = replace(drawn, case=replace(drawn.case, id=digest[:ID_LENGTH]), is_repeated=digest in self._digests)
+        is_repeated = digest in self._digests and not drawn.is_alone  # a case that its batch left out was drawn once
+        named = replace(drawn, case=replace(drawn.case, id=digest[:ID_LENGTH]), is_repeated=is_repeated)
         self._digests.add(digest)
         return replace(named, phase_seconds=timer.seconds)
 
@@ -136,21 +153,45 @@ class Draws:
         return self._batch_size > 1
 
     def batched(self, drawn: Drawn) -> Drawn:
-        """Put a case in a batch of its statement; it stays alone if it cannot be in one, or if all must be rejected."""
-        if self._batch_size == 1:
+        """Put a case in a batch of its statement; it stays alone if it cannot be in one, and in a share of the draws.
+
+        If the case itself is no part of the batch, because its merge fails, it comes next, alone.
+        """
+        if self._batch_size == 1 or drawn.is_alone or drawn.index % ALONE_EVERY == 0:
             return drawn
-        timer = PhaseTimer(dict(drawn.phase_seconds))
-        drawn = replace(drawn, phase_seconds=timer.seconds)
-        for max_source_rows in (MOST_ROWS, 1):  # with several source rows some pair may be ambiguous
-            random = Random(f"{self.seed}/{drawn.index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
-            with timer.measure("draw"):
-                batch = batch_of(drawn.case, random, size=self._batch_size, max_source_rows=max_source_rows)
-            if batch is None:
-                return drawn
-            reference = self._answer(batch.case, timer)
-            if reference is not None and isinstance(reference.answer, Prediction):
-                return replace(drawn, case=with_content_id(batch.case), singles=batch.singles, reference=reference)
-        return drawn
+        timer, failed = PhaseTimer(), []
+
+        def evaluate(case: Case) -> Reference:
+            try:
+                with timer.measure("reference"):
+                    return self._reference(case)
+            except Exception:
+                failed.append(case)
+                raise
+
+        started, batch = time.perf_counter(), None
+        random = Random(f"{self.seed}/{drawn.index}")  # noqa: S311 - a test case, no secret
+        with suppress(Exception):  # the check of the case fails in the same way, and reports it
+            if self._takes(drawn.case):
+                batch = batch_of(drawn.case, random, size=self._batch_size, evaluate=evaluate)
+        spent = time.perf_counter() - started - timer.seconds.get("reference", 0.0)
+        seconds = {phase: drawn.phase_seconds.get(phase, 0.0) for phase in ("draw", "reference")}
+        seconds["draw"] += spent
+        seconds["reference"] += timer.seconds.get("reference", 0.0)
+        drawn = replace(drawn, phase_seconds=seconds)
+        if batch is not None:
+            self._keep_apart(drawn, batch)
+            case = with_content_id(batch.case)
+            return replace(drawn, case=case, singles=batch.singles, reference=batch.reference)
+        return replace(drawn, case=with_content_id(failed[0]), reference=None) if failed else drawn
+
+    def _keep_apart(self, drawn: Drawn, batch: Batch) -> None:
+        """Put the drawn case behind its batch if it is no part of it; sometimes another case whose merge fails."""
+        case = None if drawn.case in batch.singles[:1] else drawn.case
+        if case is None and batch.apart and drawn.index % ALONE_EVERY == 1:
+            case = batch.apart[drawn.index // ALONE_EVERY % len(batch.apart)]
+        if case is not None:
+            self._apart.append(Drawn(index=drawn.index, case=case, is_alone=True))
 
     def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case:
         """Let Hypothesis simplify a draw, see ``Stream.shrink``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.search.batching import PAIR
+from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Bound, MergePath, Prediction, Rejection, Unsupported
 from mergecheck.reference.evaluation.several_matches import MULTI_MATCH

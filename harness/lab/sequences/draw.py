@@ -23,7 +23,9 @@ from mergecheck.harness.lab.sequences.steps import (
 )
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
-from mergecheck.harness.properties.merge_text import merge_text
+from mergecheck.harness.properties.merge_text import merge_text, words_of
+from mergecheck.harness.properties.repeatable_values import has_random_values
+from mergecheck.harness.properties.source_tables import source_table
 from mergecheck.harness.search.batching import similar_cases
 from mergecheck.model.outcome import Prediction
 from mergecheck.model.types import data_types as types
@@ -89,7 +91,7 @@ def sequences(
     drawn_cases = samples(seed, start=start, profile=profile)
     for index, drawn in enumerate(drawn_cases, start=start):
         random = Random(f"{seed}/{index}/sequence")  # noqa: S311 - a test case, no secret
-        cases = similar_cases(drawn.case, random, size=num_steps + 1)
+        cases = similar_cases(drawn.case, random, size=num_steps + 1) if _can_be_repeated(drawn.case) else ()
         if not cases:
             continue
         prepared = prepare(drawn.case, reference=reference.evaluate, timer=PhaseTimer())
@@ -97,6 +99,18 @@ def sequences(
             name = f"sequence-{seed}-{index}"
             sequence = _sequence(name, cases, random, num_steps=num_steps, maintainer=maintainer)
             yield index, _in_turns(sequence, pairs[index % len(pairs)], tuple(abilities), random)
+
+
+def _can_be_repeated(case: Case) -> bool:
+    """Return whether a statement gives the same on the same rows, names the source as a table, and makes no ids."""
+    return (
+        case.source is not None
+        and bool(case.target.rows)
+        and source_table(case) is case.source
+        and not has_random_values(case.sql)
+        and "SELECT" not in {word.upper() for word in words_of(case.sql)}
+        and all(column.identity is None for column in case.target.schema.columns)
+    )
 
 
 def _profile(abilities: Mapping[str, Capabilities]) -> Profile:

@@ -11,21 +11,26 @@ import pytest
 from mergecheck.harness.compare.evolution import null_structs_expanded
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.compare.rows import same_rows
-from mergecheck.harness.search.batching import PAIR, batch_of
-from mergecheck.model.case_file import case_from_json
-from mergecheck.model.outcome import Prediction
+from mergecheck.harness.search.batching import Batch, similar_cases
+from mergecheck.harness.search.batching import batch_of as make_batch
+from mergecheck.harness.search.paired_query import PAIR
+from mergecheck.model.case_file import case_from_json, change_schema
+from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.storage import TargetLayout
 from mergecheck.reference import MergeReference
-from mergecheck.strategies import samples
+from mergecheck.strategies import FULL_PROFILE, samples
 
 if TYPE_CHECKING:
-    from mergecheck.model.case import Case
+    from collections.abc import Iterable
+
+    from mergecheck.model.case import Case, Row
 
 REFERENCE = MergeReference()
-NUM_CASES = 60
+NUM_CASES = 40
 SIZE = 6
 
 
-def case(sql: str) -> Case:
+def a_case(sql: str) -> Case:
     """A merge of two small tables."""
     schema = "id INT, v STRING"
     document = {
@@ -38,30 +43,84 @@ def case(sql: str) -> Case:
     return case_from_json(document, where="test")
 
 
-def test_a_batch_is_its_pairs() -> None:
+def batch_of(case: Case, random: Random, *, size: int) -> Batch | None:
+    """A batch by the reference."""
+    return make_batch(case, random, size=size, evaluate=REFERENCE.evaluate)
+
+
+def without(places: frozenset[int], rows: Iterable[Row]) -> list[Row]:
+    """Blank some cells of rows."""
+    return [tuple(None if place in places else cell for place, cell in enumerate(row)) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def batches() -> list[Batch]:
+    """Batches of drawn cases."""
+    drawn = enumerate(itertools.islice(samples(8, profile=FULL_PROFILE), NUM_CASES))
+    return [batch for index, one in drawn if (batch := batch_of(one.case, Random(index), size=SIZE)) is not None]
+
+
+def test_a_batch_is_its_pairs(batches: list[Batch]) -> None:
     """Rows, change rows and counts of the batch are those of the pairs, whatever the statement.
 
-    With ``preserveNullSourceStructs`` off, a NULL struct that is copied depends on the files (R-244).
+    With ``preserveNullSourceStructs`` off, a NULL struct that is copied depends on the files (R-244). Generated values
+    of identity columns are examples.
     """
-    num_batches = 0
-    for index, drawn in enumerate(itertools.islice(samples(8), NUM_CASES)):
-        batch = batch_of(drawn.case, Random(index), size=SIZE, max_source_rows=1)
-        if batch is None:
-            continue
-        together = REFERENCE.evaluate(batch.case).answer
+    for batch in batches:
+        together = batch.reference.answer
         alone = [REFERENCE.evaluate(single).answer for single in batch.singles]
-        if not isinstance(together, Prediction) or not all(isinstance(one, Prediction) for one in alone):
-            continue
-        num_batches += 1
+        assert isinstance(together, Prediction)
+        assert all(isinstance(one, Prediction) for one in alone), batch.case.sql
         place = together.schema.names.index(PAIR)
-        rows = [(*row[:place], number, *row[place:]) for number, one in enumerate(alone) for row in one.rows]
-        found, fields = list(together.rows), together.schema.columns
-        if batch.case.conf.get(PRESERVE_NULL_STRUCTS) == "false":
-            found, rows = ([null_structs_expanded(row, fields) for row in side] for side in (found, rows))
-        assert same_rows(found, rows, together.schema), drawn.case.sql
+        numbered = [
+            [(*row[:place], number, *row[place:]) for number, one in enumerate(alone) for row in rows_of(one)]
+            for rows_of in (lambda one: one.rows, lambda one: one.cdf or ())
+        ]
+        for found, rows, schema in zip(
+            (together.rows, together.cdf or ()),
+            numbered,
+            (together.schema, change_schema(together.schema)),
+            strict=True,
+        ):
+            left, right = list(found), rows
+            if together.generated_ids is not None:
+                ids = frozenset(together.generated_ids.columns)
+                left, right = (without(ids, side) for side in (left, right))
+            if batch.case.conf.get(PRESERVE_NULL_STRUCTS) == "false":
+                left, right = ([null_structs_expanded(row, schema.columns) for row in side] for side in (left, right))
+            assert same_rows(left, right, schema), batch.case.sql
         for name in ("numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"):
-            assert together.metrics[name].low == sum(one.metrics[name].low for one in alone), (name, drawn.case.sql)
-    assert num_batches > NUM_CASES / 5
+            assert together.metrics[name].low == sum(one.metrics[name].low for one in alone), (name, batch.case.sql)
+
+
+def test_most_statements_can_be_in_a_batch(batches: list[Batch]) -> None:
+    """Tables with features, queries and identity columns among them."""
+    assert len(batches) > NUM_CASES / 2
+    cases = [batch.case for batch in batches]
+    assert any(case.target.layout != TargetLayout() for case in cases)
+    assert any("USING (" in case.sql for case in cases)
+    assert any(column.identity is not None for case in cases for column in case.target.schema.columns)
+    assert any(batch.apart for batch in batches)
+
+
+def test_a_larger_batch_has_the_pairs_of_a_smaller_one() -> None:
+    """The cases of a seed stay the same ones, whatever the number of pairs."""
+    case = a_case("MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
+    few, many = (similar_cases(case, Random(3), size=size) for size in (5, 40))
+    assert many[:5] == few
+
+
+def test_pairs_whose_merge_fails_are_apart() -> None:
+    """Each is alone; the reference predicts the others together."""
+    batch = batch_of(
+        a_case("MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"),
+        Random(2),
+        size=60,
+    )
+    assert batch is not None
+    assert len(batch.apart) + len(batch.singles) == 60
+    assert {type(REFERENCE.evaluate(case).answer) for case in batch.apart} == {Rejection}
+    assert {type(REFERENCE.evaluate(case).answer) for case in batch.singles} == {Prediction}
 
 
 @pytest.mark.parametrize(
@@ -75,6 +134,24 @@ def test_a_batch_is_its_pairs() -> None:
             ),
         ),
         (
+            "MERGE INTO target t USING target s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
+            (
+                f"MERGE INTO target t USING target s ON (t.id = s.id) AND t.{PAIR} = s.{PAIR} "
+                "WHEN NOT MATCHED THEN INSERT *"
+            ),
+        ),
+        (
+            (
+                "MERGE INTO target t USING (SELECT x.id FROM source x JOIN target y ON x.id = y.id OR x.id = 1) s "
+                "ON t.id = s.id WHEN MATCHED THEN DELETE"
+            ),
+            (
+                f"MERGE INTO target t USING (SELECT x.id, x.{PAIR} FROM source x JOIN target y ON "
+                f"(x.id = y.id OR x.id = 1) AND x.{PAIR} = y.{PAIR}) s ON (t.id = s.id) AND t.{PAIR} = s.{PAIR} "
+                "WHEN MATCHED THEN DELETE"
+            ),
+        ),
+        (
             "MERGE INTO target USING source ON target.id = source.id WHEN MATCHED THEN UPDATE SET *",
             (
                 f"MERGE INTO target USING source ON (target.id = source.id) AND target.{PAIR} = source.{PAIR} "
@@ -85,23 +162,25 @@ def test_a_batch_is_its_pairs() -> None:
 )
 def test_the_statement_tells_the_pairs_apart(sql: str, wanted: str) -> None:
     """In ON, and in the lists of INSERT; a star has the column anyway."""
-    batch = batch_of(case(sql), Random(1), size=2)
+    batch = batch_of(a_case(sql), Random(1), size=2)
     assert batch is not None
     assert batch.case.sql == wanted
     assert batch.case.target.schema.names[-1] == PAIR
     assert {row[-1] for row in batch.case.target.rows} <= {0, 1}
-    assert batch.singles[0] == case(sql)
+    assert batch.singles[0] == a_case(sql)
 
 
 @pytest.mark.parametrize(
     "sql",
     [
-        "MERGE INTO target t USING (SELECT * FROM source) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        "MERGE INTO target t USING (SELECT * FROM source LIMIT 1) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        "MERGE INTO target t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        "MERGE INTO target t USING source s (a, b) ON t.id = s.a WHEN MATCHED THEN DELETE",
         "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = uuid()",
         "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = (SELECT 1)",
         "no merge",
     ],
 )
 def test_what_cannot_be_one_of_many(sql: str) -> None:
-    """Sources that are queries, values that look at whole tables, random values, and what is no MERGE."""
-    assert batch_of(case(sql), Random(1), size=2) is None
+    """Sources whose rows are those of all pairs, values that look at whole tables, random values, what is no MERGE."""
+    assert batch_of(a_case(sql), Random(1), size=2) is None

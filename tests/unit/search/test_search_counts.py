@@ -19,8 +19,8 @@ from mergecheck.harness.findings.store import FindingsDirectory, RunningCase
 from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.properties.statistics import Stop, denominator_line
 from mergecheck.harness.report.json import summary_json
-from mergecheck.harness.search.batching import PAIR
 from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.verdict import CaseReport, UserInputError, Verdict
 from mergecheck.model.case_file import dump_case, load_cases

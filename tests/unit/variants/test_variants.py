@@ -16,7 +16,8 @@ from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.oracles.transformations.domains import AMBIGUOUS
-from mergecheck.harness.search.batching import PAIR, batch_of
+from mergecheck.harness.search.batching import batch_of
+from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.variants.bisect import bisect
 from mergecheck.harness.variants.judge import Ending, VariantChecker
@@ -278,7 +279,7 @@ def batched_run(wrong: Callable[[Case, Outcome], EngineResult], findings: Findin
 
 
 def a_batch() -> Drawn:
-    batch = batch_of(UPSERT, Random(7), size=6)
+    batch = batch_of(UPSERT, Random(7), size=6, evaluate=REFERENCE.evaluate)
     assert batch is not None
     return Drawn(index=7, case=with_content_id(batch.case), singles=batch.singles)
 

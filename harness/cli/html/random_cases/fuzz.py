@@ -170,7 +170,10 @@ def _time(summary: Summary, saved: Sequence[FindingSaved]) -> Part:
         Fact(name="Throughput", text=throughput(counts.num_cases, summary.seconds)),
         Fact(name="Repeated draws skipped", text=f"{counts.num_repeated:,}"),
     ]
-    if counts.num_batched:
+    if counts.num_batches:
+        facts.append(
+            Fact(name="Pairs of tables", text=f"{counts.num_pairs:,}, {throughput(counts.num_pairs, summary.seconds)}")
+        )
         facts.append(Fact(name="Batches", text=batch_line(summary)))
     if counts.num_passed_over:
         facts.append(Fact(name="Draws passed over (--steer)", text=f"{counts.num_passed_over:,}"))

@@ -129,7 +129,7 @@ def fuzz(
     floor: float,
     max_deviating: float,
     steer: bool,
-    batch_size: int,
+    batch_size: int | None,
     num_jobs: int,
     drawing: Drawing,
     check_names: tuple[str, ...],
@@ -188,7 +188,7 @@ def fuzz(
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
     flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
     flags += " --steer" if steer else ""
-    flags += f" --batch {batch_size}" if batch_size > 1 else ""
+    flags += f" --batch {summary.batch_size}"
     flags += drawing.flags()
     result = FuzzResult(
         engine=engine_name,

@@ -12,6 +12,7 @@ from mergecheck.harness.properties.statistics import (
     denominator_line,
     not_checked_line,
     paths_line,
+    size_line,
     space_line,
     work_lines,
 )
@@ -29,7 +30,7 @@ def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]
         verbose: also show reasons, the clauses, paths and pairs of values that were reached, and the phases' times.
     """
     counts = summary.counts
-    head = f"{counted(counts.num_cases, 'case')} in {summary.seconds:.0f} s"
+    head = size_line(summary)
     paths = [paths_line(summary)] if counts.engine_paths else []
     work = work_lines(counts.work, counts.work_unknown)
     if not verbose:
@@ -51,7 +52,7 @@ def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]
             f"{counts.changed_share:.0%} of the verified changed a row; no clause fired in {counts.num_idle}; "
             f"a row had several matches in {counts.num_multi_matched}"
         ),
-        *([batch_line(summary)] if counts.num_batched else []),
+        *([batch_line(summary)] if counts.num_batches else []),
         phase_line(counts.phase_seconds),
         denominator_line(summary),
         *paths,

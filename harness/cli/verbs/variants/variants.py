@@ -107,7 +107,7 @@ def variants(
     max_seconds: float | None,
     seed: int | None,
     first: int,
-    batch_size: int,
+    batch_size: int | None,
     names: tuple[str, ...],
     spark_settings: tuple[str, ...],
     proof: tuple[str, ...],
@@ -140,6 +140,7 @@ def variants(
         return ExitCode.AGREE
     chosen, plugin = chosen_variants(names, spark_settings, proof)
     given = _given(paths, findings_directory, trust=trust)
+    batch_size = batch_size or 1
     if given is not None and batch_size > 1:
         raise UserInputError("--batch is for random cases: leave out either --batch or CASE")
     if seed is None:

@@ -19,7 +19,7 @@ from mergecheck.harness.lab.exhaustive.rule_reach import MEANINGS, reach_table, 
 from mergecheck.harness.lab.exhaustive.scope import expression_sql, load_scope
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.properties.case_space import CaseSpace
-from mergecheck.harness.search.batching import PAIR
+from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.harness.specification.rules import load_rules
 from mergecheck.harness.verdict import ExitCode, UserInputError
 from mergecheck.model.outcome import Outcome, Prediction
