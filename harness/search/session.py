@@ -28,7 +28,7 @@ from mergecheck.harness.search.batching import batch_of
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
-from mergecheck.harness.verdict import Check, Expressions, MergecheckError, Rerun, UserInputError
+from mergecheck.harness.verdict import Check, Expressions, MergecheckError, Oracle, Rerun, UserInputError
 from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
 from mergecheck.model.case_file import load_cases
 from mergecheck.model.case_id import with_content_id
@@ -58,6 +58,8 @@ WARM_UP = Case(
 )
 
 
+MIN_MEASURED_CASES = 200
+"""A run of fewer cases checks each alone: measuring would take a part of its time, and batches are for many."""
 MIN_BOUNDARY = 40
 """Tables of fewer rows are drawn anyway."""
 OWN_CLASS_START_SECONDS = 60.0
@@ -235,7 +237,11 @@ def run_fuzz(
         # the engine's start counts neither against the budget nor against the time of a case
         run_limited(engine, WARM_UP, start_limit(checker.rerun.engine, checker.limit))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
-    batch_size = measured_batch_size(checker) if options.batch_size is None else options.batch_size
+    batch_size = options.batch_size
+    if batch_size is None:
+        few = options.budget.max_cases is not None and options.budget.max_cases < MIN_MEASURED_CASES
+        # relations run a case in several forms, and spend again what a batch saves
+        batch_size = 1 if few or checker.oracle is not Oracle.REFERENCE else measured_batch_size(checker)
     draws = Draws(
         cases
         if cases is not None

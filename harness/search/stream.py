@@ -174,6 +174,8 @@ class Draws:
         with suppress(Exception):  # the check of the case fails in the same way, and reports it
             if self._takes(drawn.case):
                 batch = batch_of(drawn.case, random, size=self._batch_size, evaluate=evaluate)
+            if batch is not None and not self._takes(batch.case):  # a value that one pair has, and the case has not
+                batch = None
         spent = time.perf_counter() - started - timer.seconds.get("reference", 0.0)
         seconds = {phase: drawn.phase_seconds.get(phase, 0.0) for phase in ("draw", "reference")}
         seconds["draw"] += spent

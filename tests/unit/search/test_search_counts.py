@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import strategies as st
-from search_runs import Run, cases, null_key_fault, report
+from search_runs import ROWS, Run, cases, null_key_fault, report
 
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FindingsDirectory, RunningCase
 from mergecheck.harness.properties.facts import facts_of
-from mergecheck.harness.properties.statistics import Stop, denominator_line
+from mergecheck.harness.properties.statistics import Counts, Stop, denominator_line, size_line
+from mergecheck.harness.report import events
 from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.paired_query import PAIR
+from mergecheck.harness.search.session import WARM_UP
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.verdict import CaseReport, UserInputError, Verdict
 from mergecheck.model.case_file import dump_case, load_cases
@@ -171,3 +173,58 @@ def evaluated(case: Case) -> CaseReport:
     """Report an agreement, with what the reference knows of the case."""
     reference = evaluate(case)
     return replace(report(case), reference=reference, facts=facts_of(case, reference))
+
+
+def test_a_batch_that_differs_in_several_known_ways_is_no_finding(tmp_path: Path) -> None:
+    """Each pair alone shows a known deviation, which explains no batch of both; pairs that agree are in it, too."""
+
+    def check(case: Case) -> CaseReport:
+        sizes = Counter(row[-1] if PAIR in case.sql else 0 for row in case.target.rows)
+        kinds = {{1: "one", 2: "other"}[size] for size in sizes.values() if size in (1, 2)}
+        found = report(case, *([ROWS] if kinds else []))
+        return replace(found, deviations=tuple(kinds)) if len(kinds) == 1 else found
+
+    run = Run(tmp_path, check, budget=Budget(max_cases=12), draws=Draws(cases(), seed=7, batch_size=12))
+    batches = [
+        each.report for each in run.events if isinstance(each, events.CaseChecked) and PAIR in each.report.case.sql
+    ]
+    assert {"one", "other"} in [set(each.deviations) for each in batches]
+    assert run.findings == []
+
+
+def test_a_batch_deviates_by_its_pairs() -> None:
+    """Two pairs of ten that deviate in one of two statements: a tenth, and one statement."""
+    counts = Counts()
+    counts.add(replace(report(WARM_UP, ROWS), deviations=("known",)), num_pairs=10, num_deviating_pairs=2)
+    counts.add(report(WARM_UP))
+    assert (counts.deviating_share, counts.num_deviating, counts.num_pairs, counts.num_batches) == (0.1, 1, 11, 1)
+
+
+def test_what_only_the_company_of_pairs_shows_is_the_smallest_batch(tmp_path: Path) -> None:
+    """Two pairs that agree alone: the finding has both."""
+
+    def check(case: Case) -> CaseReport:
+        many = len(case.target.rows) > 8 and "DELETE" in case.sql
+        return report(case, *([ROWS] if many and PAIR in case.sql else []))
+
+    limits = ShrinkLimits(max_runs=0)
+    budget = Budget(max_cases=20, max_findings=1)
+    run = Run(tmp_path, check, budget=budget, limits=limits, draws=Draws(cases(), seed=7, batch_size=30))
+    (saved,) = run.findings
+    case = saved.finding.report.case
+    pairs = {row[-1] for row in case.target.rows}
+    assert PAIR in case.sql
+    assert 2 <= len(pairs) < 30
+
+
+def test_a_share_of_the_statements_stays_alone(tmp_path: Path) -> None:
+    """Statements and pairs of tables are counted apart; what a batch leaves out is checked by itself."""
+    budget = Budget(max_cases=40)
+    run = Run(tmp_path, report, budget=budget, draws=Draws(cases(), seed=7, batch_size=10))
+    counts, alone = run.summary.counts, [case for case in run.checked if PAIR not in case.sql]
+    assert counts.num_cases == 40 == counts.num_batches + len(alone)
+    assert counts.num_pairs == counts.num_batched + len(alone)
+    assert len(alone) >= 10
+    assert any(isinstance(evaluate(case).answer, Rejection) for case in alone)
+    line = size_line(run.summary)
+    assert line.startswith(f"40 statements, {counts.num_pairs} pairs of tables in ")

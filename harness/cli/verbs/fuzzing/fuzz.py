@@ -50,6 +50,7 @@ from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.session import (
+    MIN_MEASURED_CASES,
     FuzzOptions,
     keep_crashed_cases,
     reference_for,
@@ -188,7 +189,9 @@ def fuzz(
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
     flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
     flags += " --steer" if steer else ""
-    flags += f" --batch {summary.batch_size}"
+    num_cases = max(1, summary.counts.num_cases)
+    are_alone = summary.batch_size == 1 and (num_cases < MIN_MEASURED_CASES or oracle_name != Oracle.REFERENCE.value)
+    flags += "" if are_alone else f" --batch {summary.batch_size}"
     flags += drawing.flags()
     result = FuzzResult(
         engine=engine_name,
@@ -200,8 +203,7 @@ def fuzz(
         examples=tuple(examples),
         limits=limits,
         earlier=earlier,
-        again=f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} "
-        f"--max-cases {max(1, summary.counts.num_cases)}",
+        again=f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} --max-cases {num_cases}",
     )
     if as_json:
         emit_json(result.document())
