@@ -75,7 +75,8 @@ def fuzz_test(checker: Checker, values: Mapping[str, Any], *, seed: int, num_cas
     files = LogFiles(events=_path(values["events"]), observations=_path(values["observations"]))
     with files.open(f"mergecheck fuzz{checker.rerun.flags()}", prefix=PREFIX) as log:
         summary = run_fuzz(checker, options, listener=events.broadcast(log, keep))
-    line = f"{size_line(summary)}: {denominator_line(summary)}  seed {summary.seed}"
+    size = f"  {size_line(summary)}" if summary.counts.num_batches else ""
+    line = f"{denominator_line(summary)}{size}  seed {summary.seed}"
     compared = None if baseline is None else _compared(baseline, summary)
     worse = () if compared is None else compared.worse()
     notices = () if compared is None else (compared.line(), *worse)
