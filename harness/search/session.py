@@ -67,6 +67,8 @@ OWN_CLASS_START_SECONDS = 60.0
 CLOSE_SECONDS = 60.0
 _FUNCTION_CALLS_PERCENT = 5
 _NUM_MEASURED = 2
+_WIDER = 4  # drawn tables have several times as many columns, and the reference is asked several times
+_MIN_PAIRS = 64
 _MEASURED_PAIRS = 256
 _CLOCK_SECONDS = 0.001
 _logger = logging.getLogger(__name__)
@@ -284,8 +286,8 @@ def measured_batch_size(checker: Checker) -> int:
     many, num_pairs = _seconds_of(checker, _MEASURED_PAIRS)
     if num_pairs <= 1:  # the engine, or the reference for its rules, takes no batch
         return 1
-    per_pair = max(many - alone, _CLOCK_SECONDS) / num_pairs
-    return int(4 ** max(0, int(math.log(alone / per_pair, 4))))
+    per_pair = _WIDER * max(many - alone, _CLOCK_SECONDS) / num_pairs
+    return max(_MIN_PAIRS, int(4 ** int(math.log(max(1.0, alone / per_pair), 4))))
 
 
 def _seconds_of(checker: Checker, size: int) -> tuple[float, int]:
