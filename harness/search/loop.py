@@ -21,6 +21,7 @@ from mergecheck.harness.search.batching import differing_pairs, unexplained_part
 from mergecheck.harness.search.shrinking import Shrinking, limits_within
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_id import with_content_id
+from mergecheck.model.outcome import Unsupported
 
 if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
@@ -155,6 +156,8 @@ class Search:
     def _check_new(self, finish: Finish, *, singles: tuple[Case, ...]) -> None:
         """Check a drawn case; of a batch with a mismatch, find a pair of tables that shows one alone."""
         report = finish()
+        if singles and isinstance(report.result, Unsupported):  # perhaps only for the column that keeps the pairs apart
+            report, singles = self._checker.check_case(with_content_id(singles[0])), ()
         with self._timer.measure("shrink"):
             report, shown = self._narrowed(report, singles)
         num_deviating = len(differing_pairs(report)) if report.deviations and singles else 0

@@ -28,7 +28,7 @@ from mergecheck.harness.verdict import CaseReport, UserInputError, Verdict
 from mergecheck.model.case_file import dump_case, load_cases
 from mergecheck.model.case_id import with_content_id
 from mergecheck.model.facts import Facts
-from mergecheck.model.outcome import Rejection
+from mergecheck.model.outcome import Rejection, Unsupported
 from mergecheck.reference import evaluate
 from mergecheck.reference.answer import Reference
 
@@ -228,3 +228,17 @@ def test_a_share_of_the_statements_stays_alone(tmp_path: Path) -> None:
     assert any(isinstance(evaluate(case).answer, Rejection) for case in alone)
     line = size_line(run.summary)
     assert line.startswith(f"40 statements, {counts.num_pairs} pairs of tables in ")
+
+
+def test_a_batch_that_the_engine_refuses_is_checked_as_its_first_case(tmp_path: Path) -> None:
+    """The column that keeps the pairs apart may be what it does not take."""
+
+    def check(case: Case) -> CaseReport:
+        if PAIR not in case.sql:
+            return report(case)
+        return replace(report(case, verdict=Verdict.UNSUPPORTED, reason="no such column"), result=Unsupported("column"))
+
+    run = Run(tmp_path, check, budget=Budget(max_cases=12), draws=Draws(cases(), seed=7, batch_size=6))
+    counts = run.summary.counts
+    assert any(PAIR in case.sql for case in run.checked)
+    assert (counts.num_verified, counts.num_pairs, counts.num_batches) == (12, 12, 0)
