@@ -102,7 +102,7 @@ def _null_ends(text: StatementText) -> Iterator[tuple[str, StatementText]]:
             known = f"({first.condition}) IS NOT NULL"
             both = known if own.condition is None else f"({own.condition}) AND {known}"
             edited = edited.with_clause(j, replace(own, condition=both))
-        yield f"as if no clause were tried after clause {i + 1} whose condition is NULL", edited
+        yield f"as if no clause came after a NULL condition of clause {i + 1}", edited
 
 
 def _null_conditions(text: StatementText) -> Iterator[tuple[str, StatementText]]:
