@@ -138,7 +138,8 @@ def test_ctrl_c_ends_a_run_with_the_summary_of_what_it_did(engine: str, tmp_path
     assert running.end() == 130
     assert "stopped: interrupted" in running.out
     assert re.fullmatch(
-        rf"seed {SEED}  same cases again: mergecheck fuzz --engine {engine} --floor 0 --seed {SEED} --max-cases \d+",
+        rf"seed {SEED}  same cases again: mergecheck fuzz --engine {engine} --floor 0( --batch \d+)? "
+        rf"--seed {SEED} --max-cases \d+",
         running.out[-1],
     )
     assert undocumented(running.err) == []
