@@ -20,7 +20,6 @@ from mergecheck.model.types.data_types import (
     TextLimit,
     declared_ddl,
 )
-from mergecheck.model.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -198,6 +197,8 @@ def _invariant(said: str | None) -> str | None:
 def _limits(said: str | None) -> tuple[TextLimit, ...]:
     if said is None:
         return ()
+    from mergecheck.model.types.ddl import parse_schema  # noqa: PLC0415 - it loads sqlglot, which takes its time
+
     try:
         return parse_schema(f"declared {said}").columns[0].limits
     except CaseFormatError as error:

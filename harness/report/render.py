@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from mergecheck.model.formatting import shown_row
 from mergecheck.model.schema_json import check_constraints, is_constraint
-from mergecheck.model.storage_file import layout_to_json
 from mergecheck.model.types.data_types import quote
 
 if TYPE_CHECKING:
@@ -64,6 +63,8 @@ def _wrapped_table(lines: list[str], width: int) -> list[str]:
 
 def settings_lines(case: Case) -> list[str]:
     """Show what belongs to the tables and the session beside rows and types, one to a line."""
+    from mergecheck.model.storage_file import layout_to_json  # noqa: PLC0415 - it loads sqlglot, which takes its time
+
     lines = (
         [f"partitioned by {printable(', '.join(map(quote, case.target.partition_by)))}"]
         if case.target.partition_by

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,20 @@ from mergecheck.harness.verdict import Verdict
 
 def counts(*, agree: int, deviating: int = 0, unsupported: int = 0) -> Counts:
     verdicts = {Verdict.AGREE: agree, Verdict.MISMATCH: deviating, Verdict.UNSUPPORTED: unsupported}
-    return Counts(num_cases=agree + deviating + unsupported, num_deviating=deviating, verdicts=Counter(verdicts))
+    return Counts(
+        num_cases=agree + deviating + unsupported,
+        num_deviating=deviating,
+        deviating_weight=deviating,
+        verdicts=Counter(verdicts),
+    )
+
+
+def test_a_batch_counts_by_its_pairs() -> None:
+    """One pair in eight that shows a known deviation is an eighth of a case, not a case."""
+    one_batch = replace(counts(agree=3, deviating=1), deviating_weight=1 / 8)
+    assert Limits(max_deviating=0.04).missed(one_batch) == ()
+    (missed,) = Limits(max_deviating=0.03).missed(one_batch)
+    assert missed.startswith("3.1% of the cases show known deviations")
 
 
 def test_a_run_within_its_limits_misses_none() -> None:
