@@ -12,6 +12,7 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.reference_oracle import compare_answer, must_fail, prepare
+from mergecheck.harness.verdict import Check
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference import evaluate
 from mergecheck.reference.evaluation.several_matches import SeveralMatches
@@ -115,11 +116,14 @@ def judged(report: CaseReport) -> Judged | None:
         answers = (answered(report.reference.answer), report.result)
         if any(_fulfils(answer, case) for answer in answers if isinstance(answer, Outcome | Rejection)):
             case = replace(case, expect=None)
+    result = report.result
+    if isinstance(result, Outcome) and any(found.check is Check.ROWS for found in report.mismatches):
+        result = replace(result, work=None)  # files that were left alone are no fault besides the wrong rows in them
     return Judged(
         given=case,
         case=case,
         reference=report.reference,
-        result=report.result,
+        result=result,
         must_fail=must_fail(report.reference),
     )
 
