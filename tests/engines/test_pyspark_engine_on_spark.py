@@ -70,11 +70,13 @@ def test_sessions_that_start_at_once_give_the_streams_back(engine: PySparkEngine
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists what a process has mapped")
-def test_the_class_archive_is_mapped_if_there_is_one() -> None:
-    session = cast("Any", start_session())
-    pid = session._jvm.java.lang.ProcessHandle.current().pid()
+def test_the_jvm_maps_the_class_archive_that_it_is_given() -> None:
+    """It is given none if there was none when this process started Spark."""
+    java = cast("Any", start_session())._jvm.java.lang
+    given = list(java.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
     archive = class_archive(java_release(java_command() or "") or "")
-    assert (str(archive) in Path(f"/proc/{pid}/maps").read_text()) == archive.is_file()
+    mapped = str(archive) in Path(f"/proc/{java.ProcessHandle.current().pid()}/maps").read_text()
+    assert mapped == (f"-XX:SharedArchiveFile={archive}" in given)
 
 
 def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,8 @@ DeltaTable.create(path, target_schema, partition_by={partition_by}, configuratio
 '''
 _TAIL = """
 print(merger.execute())
-rows = DeltaTable(path).to_pyarrow_table().to_pylist()
+# after a scan with threads, pyarrow may abort the process as Python ends
+rows = DeltaTable(path).to_pyarrow_dataset().to_table(use_threads=False).to_pylist()
 for row in rows:
     print(row)
 """
