@@ -77,8 +77,7 @@ def execute(run: MergeRun) -> PathResult:
 def _insert_without_first_scan(run: MergeRun) -> PathResult:
     with run.stopwatch.part(TimedPart.REWRITE):
         files = files_with_source_keys(run) if run.conf.prune_by_source_keys else run.candidates
-    run.ways["files_scanned"] += len(files)
-    run.ways["bytes_scanned"] += sum(file.size for file in files)
+    run.count_scan(files)
     return write_only_inserts(run, filter_matched_rows=True, files=files)
 
 

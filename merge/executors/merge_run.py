@@ -13,6 +13,8 @@ from mergecheck.merge.syntax.statement import ActionType
 from mergecheck.merge.table.reading.data_skipping import conjunction, disjunction, skip_files, target_only_conjuncts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
     from mergecheck.merge.conf import MergeConf
@@ -59,6 +61,11 @@ class MergeRun:
     def marks_rows(self) -> bool:
         """Whether changed rows are marked in deletion vectors instead of rewriting their files (R-402)."""
         return self.conf.deletion_vectors_persistent and self.snapshot.marks_rows
+
+    def count_scan(self, files: Sequence[DataFile]) -> None:
+        """Count files of which rows are read."""
+        self.ways["files_scanned"] += len(files)
+        self.ways["bytes_scanned"] += sum(file.size for file in files)
 
     @property
     def string_partitions(self) -> frozenset[int]:

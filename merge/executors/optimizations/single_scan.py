@@ -87,8 +87,7 @@ def merge_in_single_scan(run: MergeRun) -> PathResult | None:
         return None
     run.ways["by_source_files"] += by_source
     run.ways["files_pruned"] = len(run.candidates) - len(files)
-    run.ways["files_scanned"] += len(files)
-    run.ways["bytes_scanned"] += sum(file.size for file in files)
+    run.count_scan(files)
     return _result(run, written, join_type)
 
 
