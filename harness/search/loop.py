@@ -159,8 +159,9 @@ class Search:
         if singles and isinstance(report.result, Unsupported):  # perhaps only for the column that keeps the pairs apart
             report, singles = self._checker.check_case(with_content_id(singles[0])), ()
         with self._timer.measure("shrink"):
-            report, shown = self._narrowed(report, singles)
-        num_deviating = len(differing_pairs(report)) if report.deviations and singles else 0
+            pairs = differing_pairs(report) if singles and report.verdict is Verdict.MISMATCH else ()
+            report, shown = self._narrowed(report, singles, pairs)
+        num_deviating = len(pairs) if report.deviations else 0
         self._counts.add(report, num_pairs=len(singles) or 1, num_deviating_pairs=num_deviating)
         if report.verdict is Verdict.ENGINE_ERROR:
             self._engine_failed(report)
@@ -170,12 +171,19 @@ class Search:
                 self._judge(shown)
         self._listener(events.CaseChecked(report=report, summary=self._summary()))
 
-    def _narrowed(self, report: CaseReport, singles: tuple[Case, ...]) -> tuple[CaseReport, CaseReport]:
+    def _narrowed(
+        self, report: CaseReport, singles: tuple[Case, ...], pairs: tuple[int, ...]
+    ) -> tuple[CaseReport, CaseReport]:
         """Cut a batch to a pair of tables that differs alone, or to the smallest part of the batch that does.
 
         The pairs whose rows differ are tried first, also if a known deviation explains the batch: what explains some
         pairs must not hide others. If none differs alone, or only counters differ, the batch is halved; the smallest
         part then shows which pairs differ in each other's company only.
+
+        Args:
+            report: the check of the batch.
+            singles: its cases; none if it is no batch.
+            pairs: those of the cases whose rows differ, by their numbers.
 
         Returns:
             The report of the batch, and of the part. If each pair differs in a known way, the batch does too.
@@ -189,7 +197,7 @@ class Search:
             known.update(dict.fromkeys(one.deviations))
             return one
 
-        suspects = [singles[number] for number in differing_pairs(report)]
+        suspects = [singles[number] for number in pairs]
         for single in suspects[: MAX_KNOWN_SUSPECTS if report.deviations else MAX_SUSPECTS]:
             one = check(single)
             if fingerprint(one) is not None:

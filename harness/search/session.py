@@ -241,9 +241,8 @@ def run_fuzz(
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
     batch_size = options.batch_size
     if batch_size is None:
-        few = options.budget.max_cases is not None and options.budget.max_cases < MIN_MEASURED_CASES
-        # relations run a case in several forms, and spend again what a batch saves
-        batch_size = 1 if few or checker.oracle is not Oracle.REFERENCE else measured_batch_size(checker)
+        is_alone = checks_each_alone(options.budget.max_cases, checker.oracle)
+        batch_size = 1 if is_alone else measured_batch_size(checker)
     draws = Draws(
         cases
         if cases is not None
@@ -272,6 +271,14 @@ def run_fuzz(
             limits=options.limits,
             batch_size=batch_size,
         ).run()
+
+
+def checks_each_alone(max_cases: int | None, oracle: Oracle) -> bool:
+    """Return whether a run without a given size of batches makes none.
+
+    Few cases are not worth measuring; relations run a case in several forms, and spend again what a batch saves.
+    """
+    return (max_cases is not None and max_cases < MIN_MEASURED_CASES) or oracle is not Oracle.REFERENCE
 
 
 def measured_batch_size(checker: Checker) -> int:

@@ -171,11 +171,14 @@ class Draws:
 
         started, batch = time.perf_counter(), None
         random = Random(f"{self.seed}/{drawn.index}")  # noqa: S311 - a test case, no secret
-        with suppress(Exception):  # the check of the case fails in the same way, and reports it
+        try:
             if self._takes(drawn.case):
                 batch = batch_of(drawn.case, random, size=self._batch_size, evaluate=evaluate)
             if batch is not None and not self._takes(batch.case):  # a value that one pair has, and the case has not
                 batch = None
+        except Exception:
+            if not failed:  # else the check of that case fails in the same way, and reports it
+                raise
         spent = time.perf_counter() - started - timer.seconds.get("reference", 0.0)
         seconds = {phase: drawn.phase_seconds.get(phase, 0.0) for phase in ("draw", "reference")}
         seconds["draw"] += spent

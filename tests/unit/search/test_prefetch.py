@@ -61,6 +61,25 @@ def test_the_cases_are_those_of_the_draws(batch_size: int) -> None:
             assert (upcoming.finish is None) == drawn.is_repeated
 
 
+def test_only_the_references_own_failure_makes_a_batch_a_case() -> None:
+    """The check of that case reports the failure. Any other error is a fault of making batches, and is raised."""
+
+    def fails(case: Case) -> Reference:
+        raise RuntimeError(case.id)
+
+    def refuses(_case: Case) -> bool:
+        raise LookupError("of the engine")
+
+    failing, refusing = (
+        Draws(cases(), seed=3, batch_size=5, reference=fails),
+        Draws(cases(), seed=3, batch_size=5, takes=refuses),
+    )
+    first, second = ([draws.draw(SPACE) for _ in range(2)][1] for draws in (failing, refusing))
+    assert failing.batched(first).reference is None
+    with pytest.raises(LookupError, match="of the engine"):
+        refusing.batched(second)
+
+
 def test_the_next_case_is_evaluated_while_one_is_checked() -> None:
     """A case that is handed out has been evaluated, and the one behind it is being evaluated meanwhile."""
     evaluations = Evaluations()

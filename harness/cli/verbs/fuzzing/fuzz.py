@@ -50,8 +50,8 @@ from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.session import (
-    MIN_MEASURED_CASES,
     FuzzOptions,
+    checks_each_alone,
     keep_crashed_cases,
     reference_for,
     rerun_on,
@@ -190,8 +190,8 @@ def fuzz(
     flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
     flags += " --steer" if steer else ""
     num_cases = max(1, summary.counts.num_cases)
-    are_alone = summary.batch_size == 1 and (num_cases < MIN_MEASURED_CASES or oracle_name != Oracle.REFERENCE.value)
-    flags += "" if are_alone else f" --batch {summary.batch_size}"
+    makes_none = checks_each_alone(num_cases, checks.oracle)  # without the option, of so many cases
+    flags += "" if summary.batch_size == 1 and makes_none else f" --batch {summary.batch_size}"
     flags += drawing.flags()
     result = FuzzResult(
         engine=engine_name,
