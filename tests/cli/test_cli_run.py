@@ -192,6 +192,22 @@ def test_doctor_without_java(mergecheck: Mergecheck, folder: Path, monkeypatch: 
     assert "install Java 17 or later" in ended.out
 
 
+def test_doctor_names_what_it_could_not_get(
+    mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not as a failure of the engine, which has not been started then."""
+    java = folder / "home" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text('#!/bin/sh\n[ "$1" = -version ] && echo \'openjdk version "17.0.1"\'\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(folder / "home"))
+    monkeypatch.setenv("MERGECHECK_CACHE", str(folder / "cache"))
+    ended = mergecheck("doctor", "--engine", "pyspark", "--get", "--json")
+    fixes = {check["name"]: check["fix"] for check in ended.json["checks"]}
+    assert (ended.code, set(fixes)) == (3, {"java", "class archive"})
+    assert fixes["class archive"].startswith("the class archive of Spark was not written")
+
+
 def test_doctor_imports_and_knows_the_versions_that_were_tried(
     mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,10 +85,13 @@ def _of_engine(name: str, *, gets: bool) -> list[Diagnosis]:
             *needs,
             Diagnosis(name="first case", found="not run", fix=f"mergecheck doctor --engine {name} --get"),
         ]
-    try:
-        for need in needs if gets else ():
+    for need in needs if gets else ():
+        try:
             if need.get is not None:
                 need.get()
+        except EngineDownError as error:
+            return [one if one is not need else replace(one, fix=str(error)) for one in needs]
+    try:
         with open_engine(name) as engine:
             result = run_limited(engine, WARM_UP, DEFAULT_LIMIT)
             release = f"{engine.name} {engine.version}"
