@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mergecheck.model.case import Row, Value
     from mergecheck.model.types.data_types import DataType, Schema
 
@@ -54,16 +56,18 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 def row_text(row: Row, schema: Schema) -> str:
     """Format a row as ``(1, 'a', NULL)``."""
-    types: list[DataType | None] = [column.type for column in schema.columns]
-    types += [None] * (len(row) - len(types))
-    return "(" + ", ".join(_cell(value, kind) for value, kind in zip(row, types, strict=False)) + ")"
+    return _row(row, schema, _cell)
 
 
 def shown_row(row: Row, schema: Schema) -> str:
     """Format a row for a page of text, with cells of at most ``LONGEST_CELL`` characters."""
+    return _row(row, schema, shown_cell)
+
+
+def _row(row: Row, schema: Schema, cell: Callable[[Value, DataType | None], str]) -> str:
     types: list[DataType | None] = [column.type for column in schema.columns]
     types += [None] * (len(row) - len(types))
-    return "(" + ", ".join(shown_cell(value, kind) for value, kind in zip(row, types, strict=False)) + ")"
+    return "(" + ", ".join(cell(value, kind) for value, kind in zip(row, types, strict=False)) + ")"
 
 
 def shown_cell(value: Value, data_type: DataType | None) -> str:

@@ -66,7 +66,7 @@ class FileWork:
         num_scanned: of how many files it read rows, each counted once; None if the engine does not report it.
         bytes_scanned: the bytes of these files; None if the engine does not report it.
         applied_by_source_only: whether BY SOURCE clauses touch only files on a row of which one applies, not all files
-            (R-414). The metrics, the path and the commit are then held against what that gives.
+            (R-414). Metrics, path and commit are then compared with the prediction for it.
         sizes: the bytes of every file of the target, by number; empty if they are not known.
     """
 

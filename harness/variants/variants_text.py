@@ -99,7 +99,7 @@ def summary_lines(counts: Counts, *, verbose: bool = False) -> list[str]:
 
 
 def doubt_lines(counts: Counts, *, required: Sequence[str] = (), required_paths: Sequence[str] = ()) -> list[str]:
-    """Name what the run has not shown: plans and paths that never ran, flaky differences, values that were left out."""
+    """List the gaps of a run: plans and paths that never ran, flaky differences, values that were left out."""
     lines = [
         f"inconclusive: {unseen} ran {counts.of(unseen).num_judged} times, no plan showed {' or '.join(unseen.plan)}"
         for unseen in counts.unseen()

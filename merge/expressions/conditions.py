@@ -57,7 +57,7 @@ def check_rewritten(tree: exp.Expr, scope: Scope, *, where: str, text: str) -> N
             without OVER.
     """
     if tree.find(exp.Placeholder) is not None:
-        raise AnalysisError(UNBOUND, f"Nobody gives the parameters in {where} values: {text}. Write the values.")
+        raise AnalysisError(UNBOUND, f"Parameters in {where} have no values: {text}. Write the values.")
     if any(star.find_ancestor(exp.Query) is None and not _is_counted(star) for star in tree.find_all(exp.Star)):
         raise AnalysisError(STAR_MISUSED, f"Invalid usage of '*' in {where}: {text}. Name the columns instead.")
     if any(not isinstance(one.parent, exp.Anonymous | exp.Kwarg) for one in tree.find_all(exp.Lambda)):

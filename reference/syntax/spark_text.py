@@ -251,7 +251,7 @@ def _identified(operands: tuple[Tree, ...]) -> str:
 
 def _parameter(tree: Tree) -> str:
     unresolved = frozenset({"DELTA_MERGE_UNRESOLVED_EXPRESSION"})  # a name that means nothing is found before it
-    raise RejectedError("UNBOUND_SQL_PARAMETER", f"nobody gives the parameter {_joined(tree)} a value", unresolved)
+    raise RejectedError("UNBOUND_SQL_PARAMETER", f"the parameter {_joined(tree)} has no value", unresolved)
 
 
 def _alias(tree: Tree) -> str:
