@@ -175,7 +175,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_pytest_plugin.py::test_random_cases_are_one_item",
     ),
     29: (
-        Typed("fuzz --engine duckdb --seed 1 --max-time 1 --floor 0", 0, (r"^\d+ cases? in ",)),
+        Typed("fuzz --engine duckdb --seed 1 --max-time 1 --floor 0 --batch 1", 0, (r"^\d+ cases? in ",)),
         "tests/unit/search/test_search.py::test_a_time_budget_ends_the_run",
         "tests/unit/search/test_search.py::test_max_findings_ends_the_run",
         "tests/cli/test_cli_fuzz_replay.py::test_a_run_that_is_much_worse_than_its_baseline",
