@@ -48,6 +48,31 @@ class Stop(Enum):
     INTERRUPTED = "interrupted"
 
 
+@dataclass(frozen=True, slots=True)
+class SeenWork:
+    """The work of the merges of a run whose rows are right.
+
+    Attributes:
+        counts: of those whose work is known.
+        unknown: the others, by the reason.
+    """
+
+    counts: WorkCounts = field(default_factory=WorkCounts)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def plus(self, report: CaseReport) -> SeenWork:
+        """Add the work of one more merge."""
+        counts = self.counts if report.work is None else self.counts.plus(report.work)
+        return SeenWork(counts, self.unknown + Counter([report.work_unknown] if report.work_unknown else []))
+
+    def lines(self) -> tuple[str, ...]:
+        """Format the work that was in vain, and why it is not known of other merges; nothing without any merge."""
+        counts = self.counts
+        known = [f"work: {counts.line()}; of {counted(counts.merges, 'merge')}"] if counts.merges else []
+        unknown = (f"work not known in {counted(n, 'merge')}: {reason}" for reason, n in self.unknown.most_common())
+        return (*known, *unknown)
+
+
 @dataclass(slots=True, kw_only=True)
 class Counts:
     """The tests of a run so far, in numbers of statements: a batch of many pairs of tables is one case.
@@ -83,8 +108,7 @@ class Counts:
         not_checked_metrics: by the metric that was not compared, although others were.
         num_merges: cases in which the engine's merge succeeded.
         engine_paths: those that took a way inside the engine, by the engine's own name (``Outcome.paths``).
-        work: the work of merges whose rows are right, and how much of it was in vain. work_unknown: these merges by the
-            reason why that is not known.
+        work: the work of merges whose rows are right, and how much of it was in vain.
         phase_seconds: by phase, see ``coverage.phases``.
     """
 
@@ -119,8 +143,7 @@ class Counts:
     not_checked_metrics: Counter[str] = field(default_factory=Counter)
     num_merges: int = 0
     engine_paths: Counter[str] = field(default_factory=Counter)
-    work: WorkCounts = field(default_factory=WorkCounts)
-    work_unknown: Counter[str] = field(default_factory=Counter)
+    work: SeenWork = field(default_factory=SeenWork)
     phase_seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
     @property
@@ -176,10 +199,7 @@ class Counts:
         if isinstance(report.result, Outcome):
             self.num_merges += 1
             self.engine_paths.update(name for name, number in report.result.paths.items() if number)
-        if report.work is not None:
-            self.work = self.work.plus(report.work)
-        if report.work_unknown:
-            self.work_unknown[report.work_unknown] += 1
+        self.work = self.work.plus(report)
         if not report.is_judged:
             return
         self.num_by_spark += bool(report.reference.asked)
@@ -265,12 +285,6 @@ def paths_line(summary: Summary) -> str:
     counts = summary.counts
     ran = ", ".join(f"{name} ran in {number}" for name, number in counts.engine_paths.most_common())
     return f"paths: {ran} of {counted(counts.num_merges, 'merge')}"
-
-
-def work_lines(work: WorkCounts, unknown: Counter[str]) -> tuple[str, ...]:
-    """Format the work that was in vain, and why that of other merges is not known; nothing without any merge."""
-    lines = [f"work: {work.line()}; of {counted(work.merges, 'merge')}"] if work.merges else []
-    return (*lines, *(f"work not known in {counted(n, 'merge')}: {reason}" for reason, n in unknown.most_common()))
 
 
 def not_checked_line(summary: Summary) -> str:

@@ -12,12 +12,12 @@ from mergecheck.harness.report.render import printable
 from mergecheck.model.layout import physical_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from mergecheck.harness.oracles.work.needs import FileNeed
+    from mergecheck.harness.properties.statistics import SeenWork
     from mergecheck.harness.report.document import CaseDocument
     from mergecheck.model.case import Row
-    from mergecheck.model.work_counts import WorkCounts
 
 _MANY = 2  # with one file there is nothing to leave out
 
@@ -108,9 +108,9 @@ def work_json(document: CaseDocument) -> dict[str, Any] | None:
     return written
 
 
-def counts_of_work_json(work: WorkCounts, unknown: Mapping[str, int]) -> dict[str, Any]:
-    """Write the work of several merges; ``unknown`` counts merges by the reason why their work is not known."""
-    return {**asdict(work), "unknown": dict(unknown)}
+def seen_work_json(work: SeenWork) -> dict[str, Any]:
+    """Write the work of several merges, and how many are not known for which reason."""
+    return {**asdict(work.counts), "unknown": dict(work.unknown)}
 
 
 def _numbers(files: tuple[FileNeed, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,12 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.findings.finding_status import FindingStatus
 from mergecheck.harness.properties.case_space import possible_pairs
 from mergecheck.harness.properties.phases import phases_json
-from mergecheck.harness.properties.statistics import Stop
-from mergecheck.harness.report.file_lines import counts_of_work_json, work_json
+from mergecheck.harness.properties.statistics import SeenWork, Stop
+from mergecheck.harness.report.file_lines import seen_work_json, work_json
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.outcome import Outcome, Prediction, Rejection
 from mergecheck.model.values import describe_rows
-from mergecheck.model.work_counts import WorkCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def replay_json(
         "not_checked": dict(checks_not_made(reports)),
         "expressions_by_spark": num_by_spark(reports),
         "partly_judged": num_partly(reports),
-        "work": counts_of_work_json(*work_of_reports(reports)),
+        "work": seen_work_json(work_of_reports(reports)),
         "rules": dict(sorted(reached.items())),
         "findings": {status.value: findings[status] for status in FindingStatus if findings[status]},
         "cases": cases,
@@ -124,13 +124,9 @@ def num_partly(reports: Sequence[CaseReport]) -> int:
     return sum(report.is_judged and bool(report.unknown_columns) for report in reports)
 
 
-def work_of_reports(reports: Sequence[CaseReport]) -> tuple[WorkCounts, Counter[str]]:
-    """Add the work of all merges that agree; of others, count why it is not known."""
-    total = WorkCounts()
-    for report in reports:
-        if report.work is not None:
-            total = total.plus(report.work)
-    return total, Counter(report.work_unknown for report in reports if report.work_unknown)
+def work_of_reports(reports: Sequence[CaseReport]) -> SeenWork:
+    """Add the work of all merges whose rows are right."""
+    return functools.reduce(SeenWork.plus, reports, SeenWork())
 
 
 def checks_not_made(reports: Sequence[CaseReport]) -> Counter[str]:
@@ -169,7 +165,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "not_checked": dict(counts.not_checked),
         "not_checked_metrics": dict(counts.not_checked_metrics),
         "merges": counts.num_merges,
-        "work": counts_of_work_json(counts.work, counts.work_unknown),
+        "work": seen_work_json(counts.work),
         "engine_paths": dict(counts.engine_paths),
         "multi_matched": counts.num_multi_matched,
         "clauses_present": {" ".join(key): n for key, n in sorted(counts.clauses_present.items())},

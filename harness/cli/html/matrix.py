@@ -131,8 +131,9 @@ def _features(matrix: Matrix) -> Table:
 def _work(matrix: Matrix) -> Table:
     rows = []
     for column in matrix.columns:
-        unknown = ", ".join(by_count(column.work_unknown))
-        texts = (f"{column.work.merges:,}", column.work.line() if column.work.merges else "not known", unknown)
+        work = column.work.counts
+        unknown = ", ".join(by_count(column.work.unknown))
+        texts = (f"{work.merges:,}", work.line() if work.merges else "not known", unknown)
         rows.append((Cell(text=f"{column.engine.name} {column.engine.version}"), *(Cell(text=text) for text in texts)))
     names = (Column(name="Engine"), Column(name="Merges", is_number=True), Column(name="In vain"))
     columns = (*names, Column(name="Not known in"))

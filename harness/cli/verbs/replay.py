@@ -34,7 +34,6 @@ from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingChange, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.processes.time_limit import TimeLimit
-from mergecheck.harness.properties.statistics import work_lines
 from mergecheck.harness.report.baseline import read_saved_work
 from mergecheck.harness.report.document import case_document, check_name
 from mergecheck.harness.report.json import (
@@ -307,8 +306,8 @@ def _print_counts(replayed: list[_Replayed], corpus: Corpus) -> None:
             show(f"{name.replace('_', ' '):<14}{count:>6}")
         for reason, number in details.get(name, Counter()).most_common():
             show(f"    {number:>4}  {reason}")
-    work, unknown = work_of_reports(reports)
-    for line in work_lines(work, unknown) if work.merges else ():
+    work = work_of_reports(reports)
+    for line in work.lines() if work.counts.merges else ():
         show(line)
     if num_asked := num_by_spark(reports):
         show(f"expressions by Spark in {num_asked}")

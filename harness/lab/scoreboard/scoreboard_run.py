@@ -20,12 +20,12 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
+from mergecheck.harness.properties.statistics import SeenWork
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.session import WARM_UP, rerun_on
 from mergecheck.harness.verdict import EngineDownError, Verdict
 from mergecheck.model.case_id import with_content_id
-from mergecheck.model.work_counts import WorkCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -86,7 +86,7 @@ class Column:
         cells: answers by feature. totals: answers over all cases. not_checked: cases by check not made.
         unsupported: cases by reason.
         seen: cases by difference. seen_in: the same for each difference by feature.
-        work: the work of its merges that agree. work_unknown: these merges by the reason why it is not known.
+        work: the work of its merges whose rows are right.
         evaluate: the reference, by the engine's rules.
         rerun: the options that check a case on this engine again.
         down: why the engine ended before the stream, empty if it did not.
@@ -101,8 +101,7 @@ class Column:
     unsupported: Counter[str] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
     seen_in: dict[str, Counter[str]] = field(default_factory=dict)
-    work: WorkCounts = field(default_factory=WorkCounts)
-    work_unknown: Counter[str] = field(default_factory=Counter)
+    work: SeenWork = field(default_factory=SeenWork)
     down: str = ""
 
     @property
@@ -119,10 +118,7 @@ class Column:
         if answer is Answer.UNSUPPORTED:
             self.unsupported[report.reason] += 1
         self.not_checked.update(check.value for check in report.unsupported_checks)
-        if report.work is not None:
-            self.work = self.work.plus(report.work)
-        if report.work_unknown:
-            self.work_unknown[report.work_unknown] += 1
+        self.work = self.work.plus(report)
         return answer
 
 

@@ -8,8 +8,7 @@ from mergecheck.harness.findings.shrink.shrinker import num_rows
 from mergecheck.harness.lab.scoreboard.features import FEATURES
 from mergecheck.harness.lab.scoreboard.majority_vote import odd_json, odd_lines
 from mergecheck.harness.lab.scoreboard.scoreboard_run import Answer
-from mergecheck.harness.properties.statistics import work_lines
-from mergecheck.harness.report.file_lines import counts_of_work_json
+from mergecheck.harness.report.file_lines import seen_work_json
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.render import printable, statement_lines
 from mergecheck.model.case_file import case_to_json
@@ -61,7 +60,7 @@ def summary_lines(matrix: Matrix) -> list[str]:
             lines.append(f"  unsupported   {number}  {printable(reason)}")
         if rest := sum(n for _, n in column.unsupported.most_common()[_MOST_REASONS:]):
             lines.append(f"  unsupported   {rest}  for other reasons")
-        lines += [f"  {line}" for line in work_lines(column.work, column.work_unknown)]
+        lines += [f"  {line}" for line in column.work.lines()]
         for difference in _of(matrix, column):
             number = column.seen[difference.what]
             word = "DEVIATES" if difference.deviations else "MISMATCH"
@@ -104,7 +103,7 @@ def markdown(matrix: Matrix, *, date: str) -> str:
         lines += [
             f"- unsupported, {counted(n, 'case')}: {_escaped(reason)}" for reason, n in column.unsupported.most_common()
         ]
-        lines += [f"- {_escaped(line)}" for line in work_lines(column.work, column.work_unknown)]
+        lines += [f"- {_escaped(line)}" for line in column.work.lines()]
         for difference in _of(matrix, column):
             lines += _difference_markdown(column, difference)
     return "\n".join(lines) + "\n"
@@ -150,7 +149,7 @@ def _column_json(matrix: Matrix, column: Column) -> dict[str, Any]:
         "totals": _counts_json(column.totals),
         "features": {name: _counts_json(column.cells[name]) for name, _ in FEATURES if name in column.cells},
         "unsupported": dict(column.unsupported.most_common()),
-        "work": counts_of_work_json(column.work, column.work_unknown),
+        "work": seen_work_json(column.work),
         "not_checked": {
             check: {"cases": number, "reason": column.engine.capabilities.reasons.get(check, "")}
             for check, number in column.not_checked.most_common()

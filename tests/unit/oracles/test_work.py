@@ -8,7 +8,7 @@ import pytest
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.properties.statistics import Counts, work_lines
+from mergecheck.harness.properties.statistics import Counts
 from mergecheck.harness.verdict import CaseReport, Check, Verdict
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.outcome import FileWork, Outcome, Prediction
@@ -110,8 +110,9 @@ def test_work_that_is_not_reported_is_left_out_with_its_reason() -> None:
     counts = Counts()
     for work in (None, FileWork(rewritten=SECOND), FileWork(rewritten=SECOND, num_scanned=2)):
         counts.add(checked(work))
-    assert (counts.work.merges, counts.work.merges_with_scans, counts.work.files_scanned_in_vain) == (2, 1, 1)
-    assert work_lines(counts.work, counts.work_unknown) == (
+    seen = counts.work.counts
+    assert (seen.merges, seen.merges_with_scans, seen.files_scanned_in_vain) == (2, 1, 1)
+    assert counts.work.lines() == (
         (
             "work: 0 of 2 files rewritten in vain, 0 of 2 rows copied in vain (1.00 copied per row changed), "
             "1 of 2 files read in vain; of 2 merges"
@@ -130,4 +131,4 @@ def test_a_merge_with_a_wrong_metric_is_graded_all_the_same() -> None:
 def test_a_refused_merge_has_no_work() -> None:
     counts = Counts()
     counts.add(Checker(engine=Worker(FileWork())).check_case(replace(CASE, sql=f"{CASE.sql}, v = s.v")))
-    assert work_lines(counts.work, counts.work_unknown) == ()
+    assert counts.work.lines() == ()

@@ -14,7 +14,7 @@ from mergecheck.harness.properties.case_space import possible_pairs
 from mergecheck.harness.properties.limits import percent
 from mergecheck.harness.properties.phases import OVERLAP, PHASES
 from mergecheck.harness.properties.rule_counts import RuleState, known_rules, rule_counts, rules_line
-from mergecheck.harness.properties.statistics import CLAUSES, batch_line, work_lines
+from mergecheck.harness.properties.statistics import CLAUSES, batch_line
 from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.verdict import ExitCode, Verdict
 from mergecheck.model.formatting import counted
@@ -156,7 +156,7 @@ def _coverage(summary: Summary) -> Part:
             Fact(name="Pairs of values", text=f"{reached} of {len(possible)}"),
             Fact(name="A row changed in", text=f"{counts.changed_share:.0%} of the verified cases"),
             Fact(name="Several matches in", text=counted(counts.num_multi_matched, "case")),
-            *(Fact(name="Work", text=line) for line in work_lines(counts.work, counts.work_unknown)),
+            *(Fact(name="Work", text=line) for line in counts.work.lines()),
             Fact(name="Heat maps", text=LEGEND),
         ),
         tables=(clause_table(counts), path_table(counts), *pair_maps(counts.space.pairs)),

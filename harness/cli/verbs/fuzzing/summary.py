@@ -14,7 +14,6 @@ from mergecheck.harness.properties.statistics import (
     paths_line,
     size_line,
     space_line,
-    work_lines,
 )
 from mergecheck.model.formatting import counted
 
@@ -32,13 +31,13 @@ def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]
     counts = summary.counts
     head = size_line(summary)
     paths = [paths_line(summary)] if counts.engine_paths else []
-    work = work_lines(counts.work, counts.work_unknown)
+    work = counts.work.lines()
     if not verbose:
         not_checked = f"not checked in some: {', '.join(sorted(counts.not_checked))}" if counts.not_checked else ""
         return (
             f"{head}: {denominator_line(summary, with_reasons=False)}",
             *paths,
-            *work[: bool(counts.work.merges)],
+            *work[: bool(counts.work.counts.merges)],
             *([not_checked] if not_checked else []),
         )
     reached = rules_line(rule_counts(known_rules(), counts.rules))
