@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from mergecheck.model.axis import Axis, wrong_axis
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.dialects import DELTA, Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +44,8 @@ class Capabilities:
             ``delta-spark 4.4.0`` of a wrapper around it. An engine has no known deviations by inheritance.
         conflicts_by_rule: whether a writer loses against another one only where R-750 wants it; if not, a conflict that
             R-750 does not want is counted as needless, and is no finding (``mergecheck lab concurrency``).
-        several_matches: how the engine by design treats a target row that several source rows match, if not
-            as R-320 requires; the reference then predicts that.
+        dialect: how the engine by design treats a target row that several source rows match, if not as R-320 requires:
+            one of ``mergecheck.DIALECTS`` or one of its own; the reference predicts that.
     """
 
     rows: bool = True
@@ -59,7 +59,7 @@ class Capabilities:
     reasons: Mapping[str, str] = field(default_factory=dict)
     features_off: frozenset[str] = frozenset()
     axes: tuple[Axis, ...] = ()
-    several_matches: SeveralMatches = SeveralMatches.REFUSED
+    dialect: Dialect = DELTA
     deviations_of: str = ""
     table_features: bool = False
     conflicts_by_rule: bool = False
@@ -100,7 +100,7 @@ def wrong_capability(declared: Capabilities) -> str | None:
         return wrong
     if type(declared.deviations_of) is not str:
         return "deviations_of must be a text"
-    return None if type(declared.several_matches) is SeveralMatches else "several_matches must be a SeveralMatches"
+    return None if type(declared.dialect) is Dialect else "dialect must be a Dialect"
 
 
 @runtime_checkable

@@ -26,11 +26,12 @@ from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignm
 from mergecheck.reference.answer import Reference
 from mergecheck.reference.asked.asked_tables import TARGET_NAME, find_source, known_tables
 from mergecheck.reference.asked.asker import Asker
+from mergecheck.reference.dialects import DELTA, Dialect
 from mergecheck.reference.doubts import Doubts
 from mergecheck.reference.evaluation.evaluation import Evaluation
 from mergecheck.reference.evaluation.failures import TOO_LONG, interrupted_late, rejection_of
 from mergecheck.reference.evaluation.replay import unchanged_table
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.evaluation.several_matches import ANY_MAY_WIN
 from mergecheck.reference.expressions.names import Relation, char_columns
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.statement import parse_statement
@@ -61,7 +62,7 @@ class MergeReference:
         evaluator: is asked for the values of expressions and the rows of source queries that have no translation to
             DuckDB; without one, such a case is unsupported.
         always: ask it for every expression and source query.
-        several_matches: the treatment of a target row that several source rows match; any but R-320's
+        dialect: the treatment of a target row that several source rows match; any but R-320's
             predicts a merge that is not Delta's.
     """
 
@@ -69,30 +70,28 @@ class MergeReference:
         self,
         evaluator: Evaluator | None = None,
         always: bool = False,  # noqa: FBT001, FBT002 - for pickle
-        several_matches: SeveralMatches = SeveralMatches.REFUSED,
+        dialect: Dialect = DELTA,
     ) -> None:
         """Open a DuckDB without an optimizer, so that no mistake of an optimizer reaches the oracle."""
         self._evaluator = evaluator
         self._always = always
-        self._several_matches = several_matches
+        self._dialect = dialect
         # Data that do not fit in memory go to a folder of DuckDB's own; its default is in the working folder,
         # where a stranger may have left links.
         spill = Path(tempfile.gettempdir()) / f"mergecheck-duckdb-{uuid.uuid4().hex}"
         self._database = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
         self._database.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL enable_optimizer = false; SET threads = 1")
 
-    def __reduce__(self) -> tuple[type[MergeReference], tuple[Evaluator | None, bool, SeveralMatches]]:
+    def __reduce__(self) -> tuple[type[MergeReference], tuple[Evaluator | None, bool, Dialect]]:
         """Pickle what makes another one."""
-        return MergeReference, (self._evaluator, self._always, self._several_matches)
+        return MergeReference, (self._evaluator, self._always, self._dialect)
 
-    def evaluate(
-        self, case: Case, *, several_matches: SeveralMatches | None = None, every_pair: bool = False
-    ) -> Reference:
+    def evaluate(self, case: Case, *, dialect: Dialect | None = None, every_pair: bool = False) -> Reference:
         """Predict a case: a prediction, a rejection, or that the reference does not support it.
 
         Args:
             case: the merge.
-            several_matches: for this case, another meaning than the one that the reference was made with.
+            dialect: for this case, another meaning than the one that the reference was made with.
             every_pair: also keep the value of ON for every pair of rows in the trace.
         """
         with ExitStack() as stack:
@@ -105,7 +104,7 @@ class MergeReference:
             run = _Run(
                 case=case,
                 connection=cursor,
-                several_matches=several_matches or self._several_matches,
+                dialect=dialect or self._dialect,
                 asker=asker,
                 every_pair=every_pair,
             )
@@ -115,6 +114,8 @@ class MergeReference:
                 # an interrupted condition is like one that fails
                 reason = TOO_LONG if late.is_set() else unsupported.reason
                 answer = Reference(answer=Unsupported(reason), asked=tuple(asker.texts))
+                if reason == ANY_MAY_WIN:
+                    return replace(answer, trace=run.trace())
                 return answer if late.is_set() else replace(answer, partial=self._partial(run, cursor, asker))
             except RecursionError:
                 return Reference(answer=Unsupported(_TOO_DEEP))
@@ -158,9 +159,9 @@ class MergeReference:
         return resolved
 
 
-def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
+def evaluate(case: Case, *, dialect: Dialect = DELTA) -> Reference:
     """Predict one case, with a DuckDB opened for it; see ``MergeReference.evaluate``."""
-    return MergeReference().evaluate(case, several_matches=several_matches)
+    return MergeReference().evaluate(case, dialect=dialect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +183,7 @@ class _Run:
 
     case: Case
     connection: DuckDBPyConnection
-    several_matches: SeveralMatches = SeveralMatches.REFUSED
+    dialect: Dialect = DELTA
     asker: Asker = field(default_factory=Asker)
     every_pair: bool = False
     doubts: Doubts | None = None
@@ -205,7 +206,7 @@ class _Run:
             answer=answer,
             alternative=alternative,
             least=None if self.evaluation is None else self.evaluation.least,
-            trace=self._trace(),
+            trace=self.trace(),
             asked=tuple(self.asker.texts),
         )
 
@@ -221,7 +222,7 @@ class _Run:
             settings=resolved.settings,
             source=resolved.source,
             merge=resolved.merge,
-            several_matches=self.several_matches,
+            dialect=self.dialect,
             asker=self.asker,
             every_pair=self.every_pair,
             doubts=self.doubts,
@@ -256,13 +257,14 @@ class _Run:
             target=self.case.target.schema,
             source=self.source.schema,
             tables={name: schema for name, (schema, _) in known_tables(self.case).items()},
-            evolution=self._trace().evolution,
+            evolution=self.trace().evolution,
             strict=self.settings.policy is StoreAssignmentPolicy.STRICT,
         )
 
-    def _trace(self) -> Trace:
+    def trace(self) -> Trace:
         evaluation = self.evaluation
         trace = Trace(
+            dialect=self.dialect,
             settings=self.settings,
             statement=self.statement,
             source=self.source,

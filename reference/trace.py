@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.reference.dialects import DELTA, Dialect
+
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
@@ -99,6 +101,7 @@ class Trace:
     """The steps of an evaluation and their results; None for steps that it did not reach.
 
     Attributes:
+        dialect: the rule for target rows that several source rows match.
         statement: None if its text is refused.
         source: the rows that the source gives; None if there is no such source.
         names, clock: what translates a part of the statement by itself: its names, and its one time (R-136).
@@ -107,6 +110,7 @@ class Trace:
         touched: the files that a merge that rewrites files must rewrite (R-410).
     """
 
+    dialect: Dialect = DELTA
     settings: Settings | None = None
     statement: Statement | None = None
     source: SourceRelation | None = None

@@ -131,7 +131,7 @@ class Deviations:
         answer = judged(report)
         if answer is None:
             return self._explaining_all(report.mismatches, self.entries, report)
-        answer = replace(answer, several_matches=capabilities.several_matches, ask=ask)
+        answer = replace(answer, dialect=capabilities.dialect, ask=ask)
         plain = tuple(entry for entry in self.entries if entry.as_if is None)
         read = [(entry, entry.as_if) for entry in self.entries if entry.as_if is not None and entry.fits(report)]
         read.sort(key=lambda pair: _ORDER[pair[1].name])

@@ -15,7 +15,7 @@ from mergecheck.harness.compare.rows import unmatched_rows
 from mergecheck.harness.verdict import Check
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.outcome import Feed, Outcome, Prediction, Rejection
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
+from mergecheck.reference.dialects import MULTI_MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from mergecheck.harness.explanation.row_stories import RowOutcome, concerned_by,
 from mergecheck.harness.specification.citations import with_titles
 from mergecheck.model.formatting import counted, shown_row
 from mergecheck.model.outcome import MergePath, Prediction, Rejection
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
+from mergecheck.reference.dialects import MULTI_MATCH, Counted
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mergecheck.model.outcome import Outcome
     from mergecheck.model.types.data_types import Schema
     from mergecheck.reference.answer import Reference
+    from mergecheck.reference.dialects import Dialect
     from mergecheck.reference.trace import Matches, Trace
 
 MAX_ROWS = 20
@@ -77,7 +78,7 @@ def why_lines(
     lines: list[str] = []
     shown = list(itertools.islice(stories, max_rows))
     for alike in _alike(shown) if result is not None else [[one] for one in shown]:
-        numbers = _listed([one.number for one in alike])
+        numbers = listed([one.number for one in alike])
         lines += _story_lines(case, reference, alike[0], numbers, width=width, with_files=with_files)
     num_more = number - max_rows
     if num_more > 0:
@@ -132,22 +133,24 @@ def _story_lines(
         lead = "    " if len(story.units) > 1 else "  "
         lines += [part for line in _unit_lines(unit) for part in _wrapped(lead + line, width, len(lead) + 4)]
     if refused == MULTI_MATCH:
-        return lines + _wrapped(f"  -> {_ambiguity(story)}", width, 6)
+        return lines + _wrapped(f"  -> {_ambiguity(story, trace.dialect)}", width, 6)
     outcome = RowOutcome.LEFT if story.outcome is RowOutcome.COPIED and not with_files else story.outcome
     return lines + _wrapped(f"  {_outcome(replace(story, outcome=outcome), _final_schema(trace, schema))}", width, 6)
 
 
-def _ambiguity(story: RowStory) -> str:
-    if story.table == "target" and len(story.partners) > 1:
+def _ambiguity(story: RowStory, dialect: Dialect) -> str:
+    if dialect.counts is Counted.MATCHES and story.table == "target" and len(story.partners) > 1:
         return "several source rows match it, so the merge is refused, whatever clauses would do (R-320)"
+    if dialect.counts is Counted.ACTS and sum(unit.applied is not None for unit in story.units) > 1:
+        return f"clauses apply with several source rows, so the merge is refused ({dialect.name})"
     return "nothing happens to it: the merge is refused for another row"
 
 
 def _matched(story: RowStory) -> str:
     if story.partners:
-        return f"is matched by source {_listed(story.partners)}"
+        return f"is matched by source {listed(story.partners)}"
     other = "source" if story.table == "target" else "target"
-    null = f"; ON is NULL with {other} {_listed(story.null_partners)}" if story.null_partners else ""
+    null = f"; ON is NULL with {other} {listed(story.null_partners)}" if story.null_partners else ""
     return f"has no match{null}"
 
 
@@ -199,7 +202,7 @@ def _ambiguous(matches: Matches) -> Iterator[str]:
         partners.setdefault(rid, []).append(sid + 1)
     ambiguous = [(rid + 1, sids) for rid, sids in sorted(partners.items()) if len(sids) > 1]
     for number, sids in ambiguous[:MAX_HYPOTHESES]:
-        yield f"  target {number} is matched by source {_listed(sids)}"
+        yield f"  target {number} is matched by source {listed(sids)}"
     if len(ambiguous) > MAX_HYPOTHESES:
         yield f"  ... {counted(len(ambiguous) - MAX_HYPOTHESES, 'more target row')}"
 
@@ -217,9 +220,9 @@ def _file_lines(reference: Reference) -> Iterator[str]:
     others = [number for number in numbers if number not in trace.touched]
     because, because_not = _why_touched(trace)
     if touched:
-        yield f"file {_listed([number + 1 for number in touched])} touched: {because} (R-410)"
+        yield f"file {listed([number + 1 for number in touched])} touched: {because} (R-410)"
     if others:
-        yield f"file {_listed([number + 1 for number in others])} not touched: {because_not} (R-410)"
+        yield f"file {listed([number + 1 for number in others])} not touched: {because_not} (R-410)"
 
 
 def _why_touched(trace: Trace) -> tuple[str, str]:
@@ -236,7 +239,8 @@ def _truth(value: bool | None) -> str:  # noqa: FBT001 - a value of SQL
     return "NULL" if value is None else "TRUE" if value else "FALSE"
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def listed(numbers: Sequence[int]) -> str:
+    """Write the first few of some numbers."""
     most = 8
     shown = ", ".join(map(str, numbers[:most]))
     return shown if len(numbers) <= most else f"{shown}, ... {len(numbers) - most} more"

@@ -72,7 +72,7 @@ def check_case(
         limit: how long the engine may take.
     """
     if reference is None:
-        reference = partial(evaluate, several_matches=engine.capabilities.several_matches)
+        reference = partial(evaluate, dialect=engine.capabilities.dialect)
     with interrupts_kept():  # DuckDB ends an interrupted query with an error, which would count as a defect
         return check_prepared(prepare(case, reference=reference, timer=PhaseTimer()), engine, limit=limit)
 

@@ -9,7 +9,7 @@ from mergecheck.harness.properties.matches import sorts_of_matches
 from mergecheck.harness.properties.rules import reached_rules
 from mergecheck.model.facts import Facts
 from mergecheck.model.outcome import Prediction, Rejection
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
+from mergecheck.reference.dialects import MULTI_MATCH
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:

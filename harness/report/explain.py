@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.explanation.dialect_change import dialect_lines
 from mergecheck.harness.explanation.explanation_text import hypothesis_lines, pair_lines
 from mergecheck.harness.oracles.work.work import Work, work_of
 from mergecheck.harness.report.file_lines import file_lines, summary_lines
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case, Row
     from mergecheck.model.outcome import Bound
     from mergecheck.model.types.data_types import Schema
+    from mergecheck.reference.answer import Reference
 
 MAX_ROWS = 10
 MAX_DIFFERENCE_LINES = 24
@@ -69,13 +71,16 @@ def explain_lines(document: CaseDocument, *, own: OwnTables | None = None) -> li
     return [line.rstrip() for line in lines]
 
 
-def row_lines(document: CaseDocument, *, width: int, with_pairs: bool) -> list[str]:
+def row_lines(
+    document: CaseDocument, *, width: int, with_pairs: bool, by_dialect: Sequence[Reference] = ()
+) -> list[str]:
     """Explain one case row by row, as ``explain`` does.
 
     Args:
         document: the case, with a report if an engine ran it.
         width: columns of a line.
         with_pairs: also show the value of ON for every pair of rows.
+        by_dialect: the case under one dialect, or under two.
     """
     case = document.case
     lines = [part for line in head_lines(document) for part in _broken_head(line, width)]
@@ -88,6 +93,9 @@ def row_lines(document: CaseDocument, *, width: int, with_pairs: bool) -> list[s
     answer = document.reference.answer
     if isinstance(answer, Rejection):
         lines += [f"    {line}" for line in textwrap.wrap(printable(answer.message), width - 4)]
+    if by_dialect:
+        parts = (part for line in dialect_lines(case, by_dialect) for part in _broken(line, width - 2))
+        lines += ["dialects", *_indented(list(parts))]
     if with_pairs:
         pairs = pair_lines(case, document.reference.trace, width=width)
         lines += ["pairs", *_indented(pairs or ["(none were evaluated)"])]
@@ -98,6 +106,12 @@ def row_lines(document: CaseDocument, *, width: int, with_pairs: bool) -> list[s
         lines += [] if document.hypothesis else ["hypothesis", "  no alternative that was tried agrees"]
         lines += ["", *command_lines(document.commands)] if document.commands else []
     return [printable(line).rstrip() for line in lines]
+
+
+def _broken(line: str, width: int) -> list[str]:
+    lead = len(line) - len(line.lstrip())
+    wrapped = textwrap.wrap(line.strip(), width, initial_indent=" " * lead, subsequent_indent=" " * (lead + 4))
+    return wrapped if len(line) > width else [line]
 
 
 def _broken_head(head: str, width: int) -> list[str]:

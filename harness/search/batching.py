@@ -26,7 +26,7 @@ from mergecheck.model.case_file import change_schema
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.model.types.data_types import BIGINT, Field, Schema
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
+from mergecheck.reference.dialects import MULTI_MATCH
 from mergecheck.reference.syntax.statement import Action
 
 if TYPE_CHECKING:

@@ -147,15 +147,15 @@ def reference_for(
         starts_spark: whether ``AUTO`` starts Spark, for an engine without it, with the first expression that DuckDB
             cannot evaluate. A fuzz run does not: Spark would take most of its time.
     """
-    several_matches = engine.capabilities.several_matches
+    dialect = engine.capabilities.dialect
     if not _asks_spark(engine, expressions):
         if not starts_spark or expressions is Expressions.DUCKDB:
-            return MergeReference(several_matches=several_matches)
-        return MergeReference(SparkOnDemand(), several_matches=several_matches)
+            return MergeReference(dialect=dialect)
+        return MergeReference(SparkOnDemand(), dialect=dialect)
     from mergecheck.harness.engines.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
 
     evaluator = SparkEvaluator(engine.session) if isinstance(engine, SparkSessionEngine) else SparkEvaluator()
-    return MergeReference(evaluator, expressions is Expressions.SPARK, several_matches)
+    return MergeReference(evaluator, expressions is Expressions.SPARK, dialect)
 
 
 def rerun_on(

@@ -35,6 +35,7 @@ from mergecheck.model.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.analysis.constraints import row_checks
 from mergecheck.reference.analysis.new_schema import dependents_of
 from mergecheck.reference.asked.asker import Asker
+from mergecheck.reference.dialects import DELTA, MULTI_MATCH, Counted, Dialect
 from mergecheck.reference.doubts import ERROR
 from mergecheck.reference.evaluation.commit_info import predict_commit_info, predict_result_row
 from mergecheck.reference.evaluation.evaluated_tables import Tables
@@ -50,7 +51,7 @@ from mergecheck.reference.evaluation.rewrite import (
     touched_files,
     touched_files_by_source,
 )
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH, SeveralMatches, is_acted_on_twice
+from mergecheck.reference.evaluation.several_matches import ANY_MAY_WIN, acted_on_twice
 from mergecheck.reference.evaluation.written_rows import (
     broken_before_stored,
     broken_constraints,
@@ -86,7 +87,7 @@ class Evaluation:
 
     Attributes:
         connection: a DuckDB whose time zone is UTC, for this evaluation alone.
-        several_matches: the treatment of ambiguous matches.
+        dialect: the treatment of ambiguous matches.
         asker: asks for expressions without a translation.
         every_pair: keep the value of ON for every pair of rows.
         doubts: takes constants that may fail beforehand or not at all; None refuses them.
@@ -103,7 +104,7 @@ class Evaluation:
     settings: Settings
     source: SourceRelation
     merge: Resolved
-    several_matches: SeveralMatches = SeveralMatches.REFUSED
+    dialect: Dialect = DELTA
     asker: Asker = field(default_factory=Asker)
     every_pair: bool = False
     doubts: Doubts | None = None
@@ -150,24 +151,28 @@ class Evaluation:
         if tables.may_fail_without_pairs():
             self._doubt_success("a condition that fails on a row, if the other table has none (R-312)")
         self.matches = tables.match(every_pair=self.every_pair)
-        if not self.matches.multi_matched or self.path_a or self.merge.is_sole_delete:
+        dialect = self.dialect
+        if not self.matches.multi_matched or self.path_a or not dialect.counts_in(self.merge):
             return self._prediction(tables, self.matches), None
         rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
-        if self.several_matches is SeveralMatches.REFUSED_BY_MATCHED:
-            return (rejection if self.merge.of(Kind.MATCHED) else self._prediction(tables, self.matches)), None
+        if dialect.counts is Counted.ACTS:
+            prediction = self._prediction(tables, self.matches)
+            assert self.effects is not None, "the prediction has come to it"  # noqa: S101 - for mypy
+            if not acted_on_twice(dialect, self.merge, self.effects):
+                return prediction, None
+            if dialect.refuses:
+                return rejection, None
+            raise UnsupportedByReferenceError(ANY_MAY_WIN)
         ambiguous = self.matches.multi_matched
         is_known = all(clause.is_target_only_known for clause in self.merge.of(Kind.MATCHED))
+        may_escape = dialect.pruned and self.merge.is_matched_only
         # which matches a condition prunes whose values are asked for is not known, so that either answer is right
-        if self.merge.is_matched_only and (not is_known or may_be_pruned(tables, self.merge, self.files, ambiguous)):
+        if may_escape and (not is_known or may_be_pruned(tables, self.merge, self.files, ambiguous)):
             try:
                 return rejection, self._prediction(tables, self.matches)
             except RejectedError as unseen:  # refused in any case, by the one error or by the other
                 return replace(rejection, other_classes=unseen.other_classes | {unseen.error_class}), None
-        if self.several_matches is SeveralMatches.REFUSED:
-            return rejection, None
-        prediction = self._prediction(tables, self.matches)
-        assert self.effects is not None, "the prediction has come to it"  # noqa: S101 - for mypy
-        return (rejection if is_acted_on_twice(self.merge, self.effects, self.several_matches) else prediction), None
+        return rejection, None
 
     def _failures_of_keys(self, tables: Tables) -> frozenset[str]:
         """Give the error classes of a merge that fails for certain at its join, whatever its plan: else none (R-312).

@@ -24,15 +24,19 @@ if TYPE_CHECKING:
     from mergecheck.model.errors import SemanticsError
     from mergecheck.model.outcome import FileWork, Outcome, Prediction, Rejection, Unsupported
     from mergecheck.model.types.ddl import parse_schema
+    from mergecheck.reference.dialects import DIALECTS, Counted, Dialect
     from mergecheck.reference.syntax.statement import Action, Kind, Statement, parse_statement
     from mergecheck.strategies import Profile
 
 __all__ = [
+    "DIALECTS",
     "Action",
     "Axis",
     "Capabilities",
     "Case",
     "CaseReport",
+    "Counted",
+    "Dialect",
     "DuckDbEngine",
     "Engine",
     "EngineDownError",
@@ -80,6 +84,7 @@ _MODULES = {
     "model.case": ("Case", "Source", "Target"),
     "model.errors": ("SemanticsError",),
     "model.outcome": ("FileWork", "Outcome", "Prediction", "Rejection", "Unsupported"),
+    "reference.dialects": ("DIALECTS", "Counted", "Dialect"),
     "reference.syntax.statement": ("Action", "Kind", "Statement", "parse_statement"),
     "model.types.ddl": ("parse_schema",),
     "strategies": ("Profile",),

@@ -26,7 +26,6 @@ REFUSED, ACCEPTED = {"error spurious_error"}, {"error no_error"}
 FORGOTTEN = {"schema R-234", "table R-704"}
 FINDINGS = {
     "sail-ambiguous-name": ACCEPTED,
-    "sail-ambiguous-not-refused": ACCEPTED,
     "sail-cast-of-matched-row": REFUSED,
     "sail-check-not-enforced": ACCEPTED,
     "sail-default-without-default": ACCEPTED,

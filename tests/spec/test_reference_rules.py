@@ -10,8 +10,6 @@ from reference_cases import CDF, DELTA, REFERENCE, UPSERT, bag, merge, merge_cas
 
 from mergecheck.model.outcome import Bound, MergePath, Rejection
 from mergecheck.model.storage import Statistics, TargetLayout
-from mergecheck.reference import evaluate
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
 
 MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
@@ -101,30 +99,6 @@ def test_ambiguity_is_not_checked_on_path_a_only() -> None:
 
     assert predicted(merge(clauses, **tables)).path is MergePath.A
     assert rejected(merge(clauses, **tables, conf=conf)) == MULTI_MATCH
-
-
-@pytest.mark.parametrize(
-    ("clauses", "one_may_act", "one_may_update"),
-    [
-        ("WHEN MATCHED AND s.v = 'x' THEN UPDATE SET v = s.v", [(1, "x")], [(1, "x")]),
-        ("WHEN MATCHED THEN UPDATE SET v = s.v", None, None),
-        ("WHEN MATCHED AND s.v < 'z' THEN DELETE", None, []),
-        ("WHEN MATCHED AND s.v = 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'y'", None, None),
-        ("WHEN NOT MATCHED BY SOURCE THEN DELETE", [(1, "a")], [(1, "a")]),
-    ],
-)
-def test_other_meanings_of_several_matches(
-    clauses: str, one_may_act: list[Any] | None, one_may_update: list[Any] | None
-) -> None:
-    """R-320 is Delta's; the reference also says what comes of a merge that refuses less."""
-    case = merge_case(clauses, target=[[1, "a"]], source=[[1, "x"], [1, "y"]])
-    assert rejected(evaluate(case)) == MULTI_MATCH
-    for meaning, rows in ((SeveralMatches.ONE_MAY_ACT, one_may_act), (SeveralMatches.ONE_MAY_UPDATE, one_may_update)):
-        found = evaluate(case, several_matches=meaning)
-        if rows is None:
-            assert rejected(found) == MULTI_MATCH
-        else:
-            assert list(predicted(found).rows) == rows
 
 
 def test_sole_unconditional_delete_counts_distinct_rows() -> None:

@@ -11,7 +11,7 @@ from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.model.case_file import case_from_json
 from mergecheck.model.outcome import Outcome, Rejection
 from mergecheck.reference import evaluate
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.dialects import DELTA, Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,9 +43,9 @@ def case_of(sql: str = UPSERT, **changes: Any) -> Case:
     return case_from_json(document, where="test")
 
 
-def judged_case(case: Case, several_matches: SeveralMatches = SeveralMatches.REFUSED, **wrong: Any) -> Judged:
+def judged_case(case: Case, dialect: Dialect = DELTA, **wrong: Any) -> Judged:
     """Hold the reference's own answer, with something wrong in it, against the reference."""
-    reference = evaluate(case, several_matches=several_matches)
+    reference = evaluate(case, dialect=dialect)
     result = answered(reference.answer)
     assert isinstance(result, Outcome | Rejection)
     if isinstance(result, Outcome):

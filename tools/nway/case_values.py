@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.properties.rules.evidence import evidence_of
 from mergecheck.model.outcome import Rejection, Unsupported
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH, SeveralMatches
+from mergecheck.reference.dialects import DATABRICKS, MULTI_MATCH
 from tools.nway.dimensions import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def values_of(case: Case, reference: MergeReference) -> frozenset[str] | None:
         return None
     is_ambiguous = isinstance(answer.answer, Rejection) and answer.answer.error_class == MULTI_MATCH
     if is_ambiguous and answer.trace.effects is None:
-        allowed = reference.evaluate(case, several_matches=SeveralMatches.ONE_MAY_ACT)
+        allowed = reference.evaluate(case, dialect=DATABRICKS)
         answer = replace(answer, trace=allowed.trace)
     evidence = evidence_of(case, answer, facts_of(case, answer))
     return frozenset(f"{each.name}={thing}" for each in DIMENSIONS for thing in each.read(evidence))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.properties.matches import sorts_of_matches
 from mergecheck.model.outcome import Prediction, Rejection
 from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
+from mergecheck.reference.dialects import MULTI_MATCH
 from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:

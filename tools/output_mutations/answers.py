@@ -14,7 +14,7 @@ from mergecheck.model.case_file import change_schema
 from mergecheck.model.outcome import Feed, MergePath, Outcome, Rejection
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.model.values import decode_row
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
@@ -38,7 +38,7 @@ def answers_to_json(engine: Engine, answers: dict[str, Outcome | Rejection]) -> 
         "capabilities": {
             **{name: getattr(known, name) for name in _SHOWN},
             **{name: None if names is None else sorted(names) for name, names in _names(known).items()},
-            "several_matches": known.several_matches.value,
+            "dialect": known.dialect.name,
         },
         "answers": {name: _answer_to_json(answer) for name, answer in sorted(answers.items())},
     }
@@ -60,7 +60,7 @@ def answers_from_json(text: str) -> dict[str, RecordedEngine]:
     given = document["capabilities"]
     for name in _NAMES:
         given[name] = None if given[name] is None else frozenset(given[name])
-    given["several_matches"] = SeveralMatches(given["several_matches"])
+    given["dialect"] = DIALECTS[given["dialect"]]
     return {
         name: RecordedEngine(
             name=document["engine"],

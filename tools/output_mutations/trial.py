@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from mergecheck.model.outcome import Outcome, Rejection
     from mergecheck.reference.answer import Reference
-    from mergecheck.reference.evaluation.several_matches import SeveralMatches
+    from mergecheck.reference.dialects import Dialect
     from tools.output_mutations.catalogue import OutputMutation
 
 
@@ -52,16 +52,16 @@ def corrupted(entry: Deviation, known: Deviations, recorded: RecordedEngine) -> 
         known: all entries that may explain an answer.
         recorded: the engine's answer to the case.
     """
-    asked: dict[tuple[str, SeveralMatches], Reference] = {}
+    asked: dict[tuple[str, Dialect], Reference] = {}
 
-    def ask(case: Case, several_matches: SeveralMatches) -> Reference:
+    def ask(case: Case, dialect: Dialect) -> Reference:
         """Evaluate each case once: the readings ask the same for every corruption, whose case is the same."""
-        key = content_digest(case), several_matches
+        key = content_digest(case), dialect
         if key not in asked:
-            asked[key] = ask_reference(case, several_matches)
+            asked[key] = ask_reference(case, dialect)
         return asked[key]
 
-    reference = evaluate(entry.case, several_matches=recorded.capabilities.several_matches)
+    reference = evaluate(entry.case, dialect=recorded.capabilities.dialect)
     prepared = PreparedCase(entry.case, reference)
     given = Answered(case=entry.case, reference=reference, capabilities=recorded.capabilities, result=recorded.answer)
     plain = check_prepared(prepared, recorded)

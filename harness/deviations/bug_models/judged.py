@@ -15,7 +15,7 @@ from mergecheck.harness.oracles.reference_oracle import compare_answer, must_fai
 from mergecheck.harness.verdict import Check
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference import evaluate
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.dialects import DELTA, Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from mergecheck.reference.answer import Reference
 
 
-def ask_reference(case: Case, several_matches: SeveralMatches) -> Reference:
+def ask_reference(case: Case, dialect: Dialect) -> Reference:
     """Evaluate a case; if the reference fails, there is no answer.
 
     Few readings ask, so each question opens its own DuckDB.
     """
-    reference = partial(evaluate, several_matches=several_matches)
+    reference = partial(evaluate, dialect=dialect)
     return prepare(case, reference=reference, timer=PhaseTimer()).reference
 
 
-Ask: TypeAlias = "Callable[[Case, SeveralMatches], Reference]"
+Ask: TypeAlias = "Callable[[Case, Dialect], Reference]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Judged:
         reference: the answer to compare with.
         result: the answer; repairs undo its known faults.
         must_fail: whether the reference refuses the case as it was given; then the bug models decide what is stored.
-        several_matches: how the engine is taken to treat several source rows that match a target row.
+        dialect: how the engine is taken to treat several source rows that match a target row.
         ask: evaluates another case, or this one, by the reference.
     """
 
@@ -56,12 +56,12 @@ class Judged:
     reference: Reference
     result: Outcome | Rejection
     must_fail: bool = False
-    several_matches: SeveralMatches = SeveralMatches.REFUSED
+    dialect: Dialect = DELTA
     ask: Ask = ask_reference
 
     def with_case(self, case: Case) -> Judged | None:
         """Take the engine to have run another case; None if the reference has no answer to it."""
-        reference = self.ask(case, self.several_matches)
+        reference = self.ask(case, self.dialect)
         return None if isinstance(reference.answer, Unsupported) else replace(self, case=case, reference=reference)
 
     def mismatches(self, capabilities: Capabilities) -> tuple[Mismatch, ...]:

@@ -1,4 +1,4 @@
-"""Bug models of the tables, and of what several matches mean: the engine merges as if they were others."""
+"""Bug models of the tables: the engine merges as if they were others."""
 
 from __future__ import annotations
 
@@ -12,33 +12,18 @@ from mergecheck.harness.deviations.bug_models.copied_rows import without_copies
 from mergecheck.harness.deviations.bug_models.judged import BugModel, Judged, Phase
 from mergecheck.harness.deviations.bug_models.row_sides import partitions_of, without
 from mergecheck.model.layout import counts_rows
-from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction, Rejection, Unsupported
+from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 from mergecheck.model.schema_json import as_nullable, is_constraint
 from mergecheck.model.types.data_types import Schema, StructType
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.dialects import DATABRICKS
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from mergecheck.model.types.data_types import DataType
 
 _BYTES = "numTargetBytesAdded"
-
-
-def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | None]:
-    """Let several source rows match a target row, if no more of them act than an engine allows.
-
-    Other bug models may make them match, so that this one may change nothing by itself.
-    """
-
-    def apply(now: Judged) -> Judged | None:
-        found = now.ask(now.case, several_matches)
-        if isinstance(found.answer, Unsupported):
-            return None
-        return replace(now, reference=found, several_matches=several_matches)
-
-    return apply
 
 
 def _null_hides_matches(now: Judged) -> Judged | None:
@@ -48,7 +33,7 @@ def _null_hides_matches(now: Judged) -> Judged | None:
     it adds more rows than it removes, and if the log has the files' numbers of rows. Otherwise it succeeds; then a
     partition that has nothing but copies has a file for them. A merge that marks rows in vectors writes no copies.
     """
-    found = now.ask(now.case, SeveralMatches.ONE_MAY_ACT)
+    found = now.ask(now.case, DATABRICKS)
     effects, files = found.trace.effects, found.trace.files
     if not isinstance(found.answer, Prediction) or effects is None:
         return None
@@ -57,7 +42,7 @@ def _null_hides_matches(now: Judged) -> Judged | None:
     counted = Counter(pair.rid for pair in pairs if True in pair.conditions or None not in pair.conditions)
     if any(number > 1 for number in counted.values()):
         return None
-    after = replace(now, reference=found, several_matches=SeveralMatches.ONE_MAY_ACT)
+    after = replace(now, reference=found, dialect=DATABRICKS)
     rewritten = {files[pair.rid] for pair in pairs if pair.rid is not None and True in pair.conditions}
     copies = [effects.old[rid] for rid, number in matches.items() if files[rid] in rewritten for _ in range(number - 1)]
     if not copies or found.answer.path is MergePath.E:
@@ -108,7 +93,7 @@ def _appends_only(now: Judged) -> Judged | None:
     """Allow a merge that changes no row of a table that takes appends only, also if Delta would rewrite files."""
     target = now.case.target
     properties = {name: value for name, value in target.properties.items() if name != "delta.appendOnly"}
-    reference = now.ask(replace(now.case, target=replace(target, properties=properties)), now.several_matches)
+    reference = now.ask(replace(now.case, target=replace(target, properties=properties)), now.dialect)
     effects = reference.trace.effects
     if properties == target.properties or effects is None or effects.updated or effects.deleted:
         return None
@@ -125,9 +110,9 @@ def _empty_text_passes(now: Judged) -> Judged | None:
         or not isinstance(now.reference.answer, Rejection)
     ):
         return None
-    before = now.ask(replace(now.case, target=replace(target, partition_by=())), now.several_matches)
+    before = now.ask(replace(now.case, target=replace(target, partition_by=())), now.dialect)
     properties = {name: text for name, text in target.properties.items() if not is_constraint(name)}
-    after = now.ask(replace(now.case, target=replace(target, properties=properties)), now.several_matches)
+    after = now.ask(replace(now.case, target=replace(target, properties=properties)), now.dialect)
     if not isinstance(before.answer, Prediction) or not isinstance(after.answer, Prediction):
         return None
     return replace(now, reference=after)
@@ -145,7 +130,7 @@ def _null_struct_breaks_nothing(now: Judged) -> Judged | None:
     )
     properties = {**target.properties, **dict(zip(names, demands, strict=False))}
     loose = replace(target, schema=Schema(columns), properties=properties)
-    reference = now.ask(replace(now.case, target=loose), now.several_matches)
+    reference = now.ask(replace(now.case, target=loose), now.dialect)
     if not demands or not isinstance(reference.answer, Prediction):
         return None
     return replace(now, reference=replace(reference, answer=replace(reference.answer, schema=target.schema)))
@@ -166,16 +151,6 @@ def _quoted(path: tuple[str, ...]) -> str:
 
 
 BUG_MODELS = (
-    BugModel(
-        name="of several source rows that match a target row one may act",
-        phase=Phase.REWRITE,
-        apply=_may_act(SeveralMatches.ONE_MAY_ACT),
-    ),
-    BugModel(
-        name="of several source rows that match a target row one may update it",
-        phase=Phase.REWRITE,
-        apply=_may_act(SeveralMatches.ONE_MAY_UPDATE),
-    ),
     BugModel(name="a match whose conditions give NULL does not count", phase=Phase.REWRITE, apply=_null_hides_matches),
     BugModel(name="columns of the source are not NOT NULL any more", phase=Phase.REWRITE, apply=_forgets_not_null),
     BugModel(

@@ -26,6 +26,7 @@ from mergecheck.harness.engines.delta_rs.releases import (
     features_off,
     feed_takes_comments,
     knows_string_view,
+    refuses_several_acts,
     requirements,
 )
 from mergecheck.harness.engines.delta_rs.statement import PREFIX, merge_calls
@@ -41,6 +42,7 @@ from mergecheck.model.case import Source
 from mergecheck.model.outcome import Rejection, Unsupported
 from mergecheck.model.storage import StringType
 from mergecheck.reference import MergeReference
+from mergecheck.reference.dialects import DELTA, DELTA_RS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -107,6 +109,7 @@ class DeltaRsEngine:
                 *(Axis(f"{PREFIX}{name}", values=("true", "false")) for name in _SWITCHES if name in self._options),
                 Axis(f"{PREFIX}stream", values=("false", "true")),
             ),
+            dialect=DELTA_RS if refuses_several_acts(self.version) else DELTA,
         )
 
     @classmethod

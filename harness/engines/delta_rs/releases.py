@@ -28,6 +28,7 @@ _NEVER = frozenset(
     }
 )
 _FIRST_WITHOUT_OLD_ARROW = (0, 17)
+_FIRST_WITH_A_RULE = (1, 5)
 _FAILS_ON_COMMENTS = ((0, 19), (0, 25))  # from the first of these releases, and before the second
 
 
@@ -35,6 +36,11 @@ def requirements(version: str) -> list[str]:
     """List the packages of a release's environment; old releases do not pin the pyarrow that they were made for."""
     arrow = "pyarrow<16" if _minor(version) < _FIRST_WITHOUT_OLD_ARROW else "pyarrow<19"
     return [f"deltalake=={version}", arrow, "numpy<2"]
+
+
+def refuses_several_acts(version: str) -> bool:
+    """Return whether a release looks for several source rows that act on one target row; older ones write them all."""
+    return _minor(version) >= _FIRST_WITH_A_RULE
 
 
 def feed_takes_comments(version: str) -> bool:

@@ -6,7 +6,7 @@ import functools
 import importlib.metadata
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,6 +33,7 @@ from mergecheck.model.axis import Axis
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from mergecheck.reference.dialects import DUCKDB_2_0_0, DUCKDB_2_0_1
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +69,7 @@ class DuckDbEngine:
     name = "duckdb"
     capabilities = Capabilities(
         error_class=False,
+        dialect=DUCKDB_2_0_0,
         metric_names=METRIC_NAMES,
         reasons={
             "metrics": "DuckDB counts inserted, updated and deleted rows only",
@@ -100,6 +102,8 @@ class DuckDbEngine:
 
     def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:
         self.version = version or importlib.metadata.version("duckdb")
+        if self.version != "2.0.0":  # the one release that refuses several acts on a row
+            self.capabilities = replace(self.capabilities, dialect=DUCKDB_2_0_1)
         self._python = python
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER, max_memory=half_of_memory())
 

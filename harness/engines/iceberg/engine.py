@@ -50,7 +50,7 @@ from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Feed, Rejection, Unsupported
 from mergecheck.model.schema_json import schema_from_json
 from mergecheck.model.types.data_types import BIGINT, STRING, Field, Schema
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.dialects import SPARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +94,7 @@ class IcebergEngine:
         },
         features_off=FEATURES_OFF,
         axes=AXES,
-        several_matches=SeveralMatches.REFUSED_BY_MATCHED,
+        dialect=SPARK,
     )
 
     def __init__(self, release: ReleaseOnSpark | None = None) -> None:

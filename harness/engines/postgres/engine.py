@@ -19,6 +19,7 @@ from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
+from mergecheck.reference.dialects import POSTGRES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,6 +63,7 @@ class PostgresEngine:
     name = "postgres"
     capabilities = Capabilities(
         error_class=False,
+        dialect=POSTGRES,
         metric_names=frozenset(_METRICS.values()),
         reasons={
             "metrics": "RETURNING tells inserted, updated and deleted rows only",

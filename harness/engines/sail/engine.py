@@ -32,6 +32,7 @@ from mergecheck.harness.processes.temp_dirs import scratch_directory
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.outcome import Rejection, Unsupported
+from mergecheck.reference.dialects import SAIL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,7 @@ class SailEngine:
         reasons=REASONS,
         features_off=FEATURES_OFF,
         axes=AXES,
+        dialect=SAIL,
     )
 
     def __init__(self, *, version: str = RELEASE) -> None:

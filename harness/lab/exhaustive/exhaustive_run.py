@@ -258,7 +258,7 @@ def run_scope(
         scope,
         [number for number in options.numbers if number not in journal.results],
         reference=checker.reference,
-        several_matches=engine.capabilities.several_matches,
+        dialect=engine.capabilities.dialect,
     )
     results = _Results(journal, stream, FindingsDirectory(options.findings))
     started = time.monotonic()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Bound, MergePath, Prediction, Rejection, Unsupported
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
+from mergecheck.reference.dialects import MULTI_MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.search.batching import joined
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.model.outcome import MergePath, Prediction
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.dialects import DELTA, Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -80,7 +80,7 @@ class ScopeStream:
         scope: the scope.
         numbers: the statements.
         reference: evaluates a case.
-        several_matches: the engine's rule for several matches; the pairs that it may refuse are apart.
+        dialect: the engine's rule for several matches; the pairs that it may refuse are apart.
     """
 
     seed = 0
@@ -92,11 +92,11 @@ class ScopeStream:
         numbers: Sequence[int],
         *,
         reference: Callable[[Case], Reference],
-        several_matches: SeveralMatches = SeveralMatches.REFUSED,
+        dialect: Dialect = DELTA,
     ) -> None:
         self._scope = scope
         self._reference = reference
-        self._several_matches = several_matches
+        self._dialect = dialect
         self._coming = self._all(numbers)
         self._one_at_a_time = threading.Lock()
         self.pieces: dict[str, Piece] = {}
@@ -156,7 +156,7 @@ class ScopeStream:
     def _groups(self, statement: Statement) -> _Groups:
         """Sort the pairs: ambiguous ones with a shape each; the others by allowed multiple matches, and by path."""
         groups, merge = _Groups(), statement.merge()
-        strict = self._several_matches is not SeveralMatches.REFUSED and not statement.is_insert_only
+        strict = self._dialect is not DELTA and not statement.is_insert_only
         for number, pair in enumerate(self._scope.pairs(statement)):
             alone, placed = Result(), statement.placed(pair)
             alone.add(merge, number, placed, pair.source)
@@ -213,7 +213,7 @@ class ScopeStream:
 
     def _ambiguity_disputes(self, statement: Statement, pairs: Sequence[Pair]) -> tuple[Dispute, ...]:
         """Let the reference judge all ambiguous pairs in one evaluation, which sees the matches of each."""
-        if not pairs or self._several_matches is not SeveralMatches.REFUSED:
+        if not pairs or self._dialect is not DELTA:
             return ()
         case = _together(tuple(map(statement.case, pairs)), f"{self._scope.name}-{statement.number}-ambiguous")
         lines = ambiguity_dispute(range(len(pairs)), case, self._reference(case))

@@ -21,9 +21,9 @@ from mergecheck.model.types.data_types import STRING
 from mergecheck.reference import MergeReference
 from mergecheck.reference.analysis.constraints import row_checks
 from mergecheck.reference.asked.asked_tables import SOURCE_NAME
+from mergecheck.reference.dialects import MULTI_MATCH
 from mergecheck.reference.evaluation.metrics import predict_metrics
 from mergecheck.reference.evaluation.rewrite import choose_path
-from mergecheck.reference.evaluation.several_matches import MULTI_MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

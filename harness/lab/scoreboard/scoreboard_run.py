@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport, Rerun
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
-    from mergecheck.reference.evaluation.several_matches import SeveralMatches
+    from mergecheck.reference.dialects import Dialect
 
     Evaluate = Callable[[Case], Reference]
 
@@ -234,18 +234,18 @@ class MatrixRun:
         for column in self._columns:
             if column.down:
                 continue
-            report = self._checker(column).check(prepared[column.engine.capabilities.several_matches])
+            report = self._checker(column).check(prepared[column.engine.capabilities.dialect])
             answer = column.add(report, features)
             if answer is Answer.ERROR:
                 self._guarded(column, lambda column=column: run_limited(column.engine, WARM_UP, DEFAULT_LIMIT))  # type: ignore[misc]
             elif answer in (Answer.DEVIATES, Answer.MISMATCH):
                 self._difference(column, report, features)
 
-    def _prepared(self, case: Case) -> dict[SeveralMatches, PreparedCase]:
+    def _prepared(self, case: Case) -> dict[Dialect, PreparedCase]:
         """Ask the reference once for all engines that have the same rules."""
-        found: dict[SeveralMatches, PreparedCase] = {}
+        found: dict[Dialect, PreparedCase] = {}
         for column in self._columns:
-            rules = column.engine.capabilities.several_matches
+            rules = column.engine.capabilities.dialect
             if not column.down and rules not in found:
                 with interrupts_kept():
                     found[rules] = prepare(case, reference=column.evaluate, timer=PhaseTimer())
@@ -288,7 +288,7 @@ class MatrixRun:
     def _votes(self, case: Case) -> tuple[Vote, ...]:
         prepared = self._prepared(case)
         up = [self._checker(column) for column in self._columns if not column.down]
-        reports = [checker.check(prepared[checker.engine.capabilities.several_matches]) for checker in up]
+        reports = [checker.check(prepared[checker.engine.capabilities.dialect]) for checker in up]
         return votes(reports, [checker.engine.capabilities for checker in up]) if reports else ()
 
     def _checker(self, column: Column) -> Checker:

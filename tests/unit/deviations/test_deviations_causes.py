@@ -52,13 +52,8 @@ WITH_THE_CAUSE = {
     "delta-spark-backtick-column": {"names/backtick, dot, keyword"},
     "delta-rs-backtick-column": {"names/backtick, dot, keyword"},
     "delta-rs-change-files-of-partitions": {"partitions/awkward values"},
-    "duckdb-row-deleted-twice": {
-        "several matches/lone delete is allowed",
-        "several matches/delete, insert and a row that is copied",
-    },
     "duckdb-eager-values": {"casts/text to number"},
 }
-WITH_THE_CAUSE["postgres-row-deleted-twice"] = WITH_THE_CAUSE["duckdb-row-deleted-twice"]
 """The cases of the suite in which the entry's engine may fail so."""
 
 

@@ -10,14 +10,11 @@ from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_ca
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.bug_models.catalogue import BUG_MODELS
-from mergecheck.harness.deviations.bug_models.judged import Judged
 from mergecheck.harness.deviations.bug_models.row_sides import exchanged
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.oracles.reference_engine import answered
-from mergecheck.model.outcome import Feed, MergePath, Outcome, Rejection
+from mergecheck.model.outcome import Feed, MergePath, Outcome
 from mergecheck.model.types.ddl import parse_schema
-from mergecheck.reference import evaluate
-from mergecheck.reference.evaluation.several_matches import SeveralMatches
+from mergecheck.reference.dialects import DATABRICKS, DELTA_RS, SPARK
 
 
 @pytest.mark.parametrize(("x", "images"), [(0, [(0.0, 0)]), (1, [(-0.0, 0), (0.0, 1)])], ids=["whole-row", "one-cell"])
@@ -65,11 +62,8 @@ def test_copies_of_a_row_are_filled_from_the_source_rows_that_match_it() -> None
         target={"schema": "id INT", "rows": [[0], [1]]},
         source={"schema": "id INT, extra INT", "rows": [[0, 7], [0, 8]]},
     )
-    bug_model = "of several source rows that match a target row one may update it"
-    refused = Judged(given=case, case=case, reference=evaluate(case), result=Rejection(error_class="", message=""))
-    allowed = BUG_MODELS[bug_model].apply(refused)
-    assert allowed is not None
-    right = answered(allowed.reference.answer)
+    allowed = judged_case(case, DELTA_RS)
+    right = allowed.result
     assert isinstance(right, Outcome)
     metrics = {**right.metrics, "numTargetRowsCopied": 2, "numOutputRows": 2}
     shown = {name: getattr(right, name) for name in ("schema", "cdf", "committed", "path")}
@@ -313,7 +307,7 @@ def test_copies_beyond_the_first_are_taken_away(copies: list[tuple[int, int]], *
             "properties": {"delta.enableChangeDataFeed": "true"},
         },
     )
-    right = judged_case(case, SeveralMatches.REFUSED_BY_MATCHED)
+    right = judged_case(case, SPARK)
     assert isinstance(right.result, TableOutcome)
     number = len(copies)
     wrong = replace(
@@ -384,7 +378,7 @@ def test_copies_in_a_partition_of_their_own_have_a_file(num_files: int, *, known
         "layout": {"statistics": "none"},
     }
     case = case_of(sql, target=target, source={"schema": "id INT, v INT", "rows": [[1, 5], [1, None]]})
-    right = judged_case(case, SeveralMatches.ONE_MAY_ACT)
+    right = judged_case(case, DATABRICKS)
     refused = judged_case(case)
     assert isinstance(right.result, TableOutcome)
     wrong = with_copies(right.result, [(1, 1)])

@@ -68,9 +68,7 @@ def test_every_corruption_applies_to_some_answer() -> None:
     assert idle == []
 
 
-@pytest.mark.parametrize(
-    "entry_id", ["delta-spark-lost-row", "pyspark-zero-branches", "delta-rs-several-matches-one-action"]
-)
+@pytest.mark.parametrize("entry_id", ["delta-spark-lost-row", "pyspark-zero-branches"])
 def test_an_entry_that_names_differences_only_is_too_wide(entry_id: str) -> None:
     """The test can fail: without its reading an entry takes other answers for the known one."""
     wide = Deviations(tuple(replace(entry, as_if=None) if entry.id == entry_id else entry for entry in KNOWN.entries))

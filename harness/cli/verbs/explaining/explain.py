@@ -31,9 +31,10 @@ from mergecheck.harness.report.explanation_json import explanation_json
 from mergecheck.harness.search.session import reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.variants.variant import without_variant
-from mergecheck.harness.verdict import ExitCode, Expressions, Verdict
+from mergecheck.harness.verdict import ExitCode, Expressions, UserInputError, Verdict
 from mergecheck.model.outcome import Unsupported
 from mergecheck.reference import MergeReference
+from mergecheck.reference.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
+    from mergecheck.reference.dialects import Dialect
+
+_MOST_DIALECTS = 2
 
 
 @click.command()
@@ -52,6 +56,15 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Also run this engine, and say what its result implies if it differs: a registered name, or "
     "package.module:Class. Without it only the reference is asked, and no engine starts.",
+)
+@click.option(
+    "--dialect",
+    "dialect_names",
+    metavar="NAME",
+    type=click.Choice(list(DIALECTS)),
+    multiple=True,
+    help="The rule for several matches of a target row: explain the case by it. Twice: also show what changes if the "
+    f"statement moves from the first to the second. One of: {', '.join(DIALECTS)}.",
 )
 @case_id_option
 @click.option("--pairs", "with_pairs", is_flag=True, help="Show the value of ON for every pair of rows.")
@@ -65,6 +78,7 @@ def explain(
     *,
     case: str,
     engine_name: str | None,
+    dialect_names: tuple[str, ...],
     case_id: str | None,
     with_pairs: bool,
     expressions_name: str,
@@ -78,12 +92,19 @@ def explain(
 
     CASE is a case file, the id of a finding, or - for standard input.
     """
+    if dialect_names and engine_name is not None:
+        raise UserInputError("--dialect goes without --engine: an engine declares its own dialect. Leave one out")
+    if len(dialect_names) > _MOST_DIALECTS:
+        raise UserInputError(f"--dialect was given {len(dialect_names)} times; give it once, or twice for a move")
     chosen = one_case(case, case_id, trust=trust, verb="explain")
     expressions = Expressions(expressions_name)
     report: CaseReport | None = None
     hypotheses: tuple[str, ...] = ()
+    by_dialect: list[Reference] = []
     if engine_name is None:
-        reference = _evaluated(chosen, _reference_alone(expressions))
+        alone = _reference_alone(expressions)
+        by_dialect = [_evaluated(chosen, alone, dialect=DIALECTS[name]) for name in dialect_names]
+        reference = by_dialect[0] if by_dialect else _evaluated(chosen, alone)
     else:
         deviations = known_deviations(deviation_files, none=no_deviations)
         limit = TimeLimit(seconds=case_seconds)
@@ -97,9 +118,9 @@ def explain(
         )
     )
     if as_json:
-        emit_json(explanation_json(document, with_pairs=with_pairs))
+        emit_json(explanation_json(document, with_pairs=with_pairs, by_dialect=by_dialect))
     else:
-        show("\n".join(row_lines(document, width=text_width() - 2, with_pairs=with_pairs)))
+        show("\n".join(row_lines(document, width=text_width() - 2, with_pairs=with_pairs, by_dialect=by_dialect)))
     return _exit_code(reference, report)
 
 
@@ -113,14 +134,14 @@ def _reference_alone(expressions: Expressions) -> MergeReference:
     return MergeReference(SparkEvaluator(), always=True)
 
 
-def _evaluated(case: Case, reference: MergeReference) -> Reference:
+def _evaluated(case: Case, reference: MergeReference, *, dialect: Dialect | None = None) -> Reference:
     """Evaluate a case, with the value of ON for every pair of rows if the tables are small.
 
     A variant changes nothing that the reference knows of.
     """
     case = without_variant(case)
     num_pairs = len(case.target.rows) * most_source_rows(case)
-    return reference.evaluate(case, every_pair=num_pairs <= MOST_EVALUATED_PAIRS)
+    return reference.evaluate(case, dialect=dialect, every_pair=num_pairs <= MOST_EVALUATED_PAIRS)
 
 
 def _checked(
