@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cli_cases import Ended
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS / "tutorial.md", DOCS / "engines.md", DOCS / "ci.md", DOCS / "cluster.md"]
+PAGES = [DOCS / "tutorial.md", DOCS / "engines.md", DOCS / "ci.md", DOCS / "cluster.md", DOCS / "dialects.md"]
 PAGES += sorted((DOCS / "how-to").glob("*.md"))
 FROM_THE_WHEEL = {"executor.md", "optimisation.md", "my-tables.md", "ci.md"}  # tests/packaging/test_pages.py
 
