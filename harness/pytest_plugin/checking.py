@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.findings.origin import Origin
+    from mergecheck.harness.report.baseline import SavedRun
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
 
@@ -66,6 +67,16 @@ def _tell(config: pytest.Config, text: str) -> None:
         os.write(stderr, f"\nmergecheck: {text}\n".encode())
 
 
+def baseline_of(config: pytest.Config) -> SavedRun | None:
+    """Return the run with the known failures of saved cases; None without one, or if it is of random cases."""
+    from mergecheck.harness.report.baseline import is_saved_run, read_saved_run  # noqa: PLC0415 - the same
+
+    given = option(config, "baseline")
+    if given is None or not is_saved_run(Path(given)):
+        return None
+    return read_saved_run(Path(given), engine=option(config, "engine"))
+
+
 def checker_of(config: pytest.Config) -> Checker:
     """Return what checks the session's cases; the reference is made once, with the engine."""
     checker = config.stash.get(CHECKER, None)
@@ -113,7 +124,9 @@ def make_checker(config: pytest.Config, engine: Engine, name: str) -> Checker:
     )
 
 
-def check_case(case: Case, path: Path, checker: Checker, *, origin: Origin | None = None) -> None:
+def check_case(
+    case: Case, path: Path, checker: Checker, *, origin: Origin | None = None, baseline: SavedRun | None = None
+) -> None:
     """Check a case as a test does.
 
     Args:
@@ -121,15 +134,18 @@ def check_case(case: Case, path: Path, checker: Checker, *, origin: Origin | Non
         path: its file.
         checker: has the engine.
         origin: where the case comes from. A finding passes only if every differing observable is compared again.
+        baseline: the run with the known failures.
 
     Raises:
-        CaseFailedError: the engine differs.
+        CaseFailedError: the engine differs, or a failure that the baseline knows passes now.
         EngineDownError: the engine failed.
         pytest.skip.Exception: the engine or the reference does not support the case, or the finding's difference was
             not compared.
-        pytest.xfail.Exception: the difference is a known deviation.
+        pytest.xfail.Exception: the difference is a known deviation, or the baseline expects it.
     """
     from mergecheck.harness.findings.finding_status import FindingStatus, compare  # noqa: PLC0415 - the same
+    from mergecheck.harness.findings.fingerprint import fingerprint  # noqa: PLC0415 - the same
+    from mergecheck.harness.report.baseline import Word  # noqa: PLC0415 - the same
     from mergecheck.harness.report.document import case_document  # noqa: PLC0415 - the same
     from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
     from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
@@ -137,11 +153,19 @@ def check_case(case: Case, path: Path, checker: Checker, *, origin: Origin | Non
     from mergecheck.harness.verdict import EngineDownError, Verdict  # noqa: PLC0415 - the same
 
     report: CaseReport = check_saved(case, checker)
+    word = None if baseline is None else baseline.word(report)
+    if word is Word.QUARANTINED:
+        pytest.skip(word.value)
+    if word is Word.EXPECTED:
+        pytest.xfail(word.value)
+    if word is Word.NOW_PASSING and baseline is not None:
+        raise CaseFailedError(f"{word.value}: take the entry of case {case.id} out of {baseline.name}")
     if report.deviations:
         pytest.xfail(f"known deviation: {', '.join(report.deviations)}")
     if report.verdict is Verdict.MISMATCH:
         document = case_document(report, where=path, hypotheses=checker.hypotheses(report))
-        raise CaseFailedError(mismatch_report(document))
+        head = "" if word is None else f"{word.value}: {fingerprint(report)}\n\n"
+        raise CaseFailedError(head + mismatch_report(document))
     if report.verdict in (Verdict.JUDGED_IN_PART, Verdict.UNSUPPORTED):
         pytest.skip(with_titles(report.reason))
     if report.verdict is Verdict.ENGINE_ERROR:

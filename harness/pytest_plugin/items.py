@@ -12,6 +12,7 @@ from mergecheck.harness.pytest_plugin.checking import (
     SEED,
     SETTINGS,
     CaseFailedError,
+    baseline_of,
     check_case,
     checker_of,
     option,
@@ -74,7 +75,10 @@ class _CaseItem(_Item):
 
     def runtest(self) -> None:
         """Check the case."""
-        check_case(self.saved.case, self.saved.path, checker_of(self.config), origin=self.saved.origin)
+        baseline = baseline_of(self.config)
+        check_case(
+            self.saved.case, self.saved.path, checker_of(self.config), origin=self.saved.origin, baseline=baseline
+        )
 
 
 class _FuzzItem(_Item):

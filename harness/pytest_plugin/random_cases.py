@@ -10,7 +10,7 @@ from mergecheck.harness.configuration.pytest_options import PREFIX
 from mergecheck.harness.properties.limits import Limits
 from mergecheck.harness.properties.statistics import Stop, denominator_line, size_line
 from mergecheck.harness.report import events
-from mergecheck.harness.report.baseline import Comparison, read_baseline
+from mergecheck.harness.report.baseline import Comparison, is_saved_run, read_baseline
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.fuzz_figures import figures_of
@@ -113,7 +113,7 @@ def _options(values: Mapping[str, Any], *, seed: int, num_cases: int) -> FuzzOpt
 
 
 def _baseline(values: Mapping[str, Any]) -> RunFigures | None:
-    if values["baseline"] is not None:
+    if values["baseline"] is not None and not is_saved_run(Path(values["baseline"])):
         return read_baseline(Path(values["baseline"]), engine=values["engine"])
     if values["fail-if-worse"]:
         raise UserInputError(f"{PREFIX}fail-if-worse needs {PREFIX}baseline FILE")

@@ -1,20 +1,22 @@
-"""A run beside an earlier one: is it much slower, does it verify much less, or does the engine more in vain?"""
+"""A run beside an earlier one: is it much slower, does it verify less, is more in vain, do other cases fail?"""
 
 from __future__ import annotations
 
 import json
 import math
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.properties.limits import percent
 from mergecheck.harness.properties.phases import PHASES
 from mergecheck.harness.report.fuzz_figures import read_figures, work_from_json
-from mergecheck.harness.verdict import UserInputError
+from mergecheck.harness.verdict import UserInputError, Verdict
 from mergecheck.model.text_file import read_ordinary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from mergecheck.harness.report.fuzz_figures import RunFigures
@@ -153,21 +155,62 @@ def _times(more: float, less: float) -> str:
     return f"{more / less:.1f} times"
 
 
+class Word(Enum):
+    """What became of a case beside the known failures of a baseline."""
+
+    REGRESSION = "regression"
+    """it differs, and not as the baseline knows it; fails the run"""
+    EXPECTED = "expected"
+    """it differs with the fingerprint that the baseline has"""
+    NOW_PASSING = "now passing"
+    """it agrees, and the baseline knows a failure; fails the run until the entry goes"""
+    QUARANTINED = "quarantined"
+    """the baseline wants its result to decide nothing"""
+
+
+FAILING = frozenset({Word.REGRESSION, Word.NOW_PASSING})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedWork:
-    """The work of saved cases in an earlier run.
+class SavedRun:
+    """An earlier run of saved cases.
 
     Attributes:
         name: the file that it was read from.
-        cases: the work by the id of the case.
+        work: the work by the id of the case.
+        known: the fingerprint of each known failure, by the id of the case.
+        quarantined: ids of cases whose result decides nothing.
     """
 
     name: str
-    cases: Mapping[str, WorkCounts]
+    work: Mapping[str, WorkCounts]
+    known: Mapping[str, str]
+    quarantined: frozenset[str]
+
+    def word(self, report: CaseReport) -> Word | None:
+        """Tell what became of a case; None if it agrees as before, or could not be judged."""
+        if report.case.id in self.quarantined:
+            return Word.QUARANTINED
+        found, known = fingerprint(report), self.known.get(report.case.id)
+        if found is not None:
+            return Word.EXPECTED if str(found) == known else Word.REGRESSION
+        return Word.NOW_PASSING if known is not None and _passes(report, known) else None
+
+    def lines(self, reports: Iterable[CaseReport]) -> Iterator[str]:
+        """Count the cases by word, and name those that fail the run."""
+        words = [(report, self.word(report)) for report in reports]
+        counts = ", ".join(f"{word.value} {sum(one is word for _, one in words)}" for word in Word)
+        yield f"baseline {self.name}: {counts}"
+        for report, word in words:
+            if word is Word.REGRESSION:
+                known = self.known.get(report.case.id)
+                yield f"  {word.value}  {report.case.id}  {fingerprint(report)}{f'; known: {known}' if known else ''}"
+            elif word is Word.NOW_PASSING:
+                yield f"  {word.value}  {report.case.id}  take its entry out of {self.name}"
 
     def more_in_vain(self, reports: Iterable[CaseReport]) -> tuple[str, ...]:
         """List the cases of which more work is in vain now, in a sentence each."""
-        known = [(report, self.cases[report.case.id]) for report in reports if report.case.id in self.cases]
+        known = [(report, self.work[report.case.id]) for report in reports if report.case.id in self.work]
         return tuple(
             f"more than in {self.name}: case {report.case.id}: {sentence}"
             for report, before in known
@@ -176,8 +219,31 @@ class SavedWork:
         )
 
 
-def read_saved_work(path: Path, *, engine: str) -> SavedWork:
-    """Read the work of saved cases from what ``replay --json`` wrote.
+def _passes(report: CaseReport, known: str) -> bool:
+    """Return whether a case agrees, also in what differed: without that comparison nothing is known."""
+    if report.verdict is Verdict.BOTH_REJECTED:
+        return True
+    check = known.partition(": ")[2].partition(" ")[0]
+    return report.verdict is Verdict.AGREE and any(made.check.value == check for made in report.compared)
+
+
+def is_saved_run(path: Path) -> bool:
+    """Return whether a file is a result of ``replay``, and not of ``fuzz``.
+
+    Raises:
+        UserInputError: the file cannot be read.
+    """
+    try:
+        document = json.loads(read_ordinary(path))
+    except OSError as error:
+        raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and "cases" in document
+
+
+def read_saved_run(path: Path, *, engine: str) -> SavedRun:
+    """Read what ``replay --json`` wrote, or as much of it as was kept: the engine, and cases by id.
 
     Raises:
         UserInputError: the file cannot be read, is no result of ``replay --json``, or is of another engine.
@@ -185,7 +251,10 @@ def read_saved_work(path: Path, *, engine: str) -> SavedWork:
     try:
         document = json.loads(read_ordinary(path))
         of_engine = str(document["engine"])
-        cases = {str(case["id"]): work_from_json(case["work"]) for case in document["cases"] if "work" in case}
+        cases = {str(case["id"]): case for case in document["cases"]}
+        work = {name: work_from_json(case["work"]) for name, case in cases.items() if "work" in case}
+        known = {name: str(case["fingerprint"]) for name, case in cases.items() if "fingerprint" in case}
+        quarantined = frozenset(name for name, case in cases.items() if case.get("quarantined"))
     except OSError as error:
         raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -193,4 +262,4 @@ def read_saved_work(path: Path, *, engine: str) -> SavedWork:
         raise UserInputError(message) from error
     if of_engine != engine:
         raise UserInputError(f"{path} is a run of engine {of_engine}, so it is no baseline for engine {engine}")
-    return SavedWork(name=path.name, cases=cases)
+    return SavedRun(name=path.name, work=work, known=known, quarantined=quarantined)

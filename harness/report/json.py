@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.findings.finding_status import FindingStatus
+from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.properties.case_space import possible_pairs
 from mergecheck.harness.properties.phases import phases_json
 from mergecheck.harness.properties.statistics import SeenWork, Stop
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.findings.finding_status import FindingChange
     from mergecheck.harness.properties.statistics import Summary
+    from mergecheck.harness.report.baseline import SavedRun
     from mergecheck.harness.report.document import CaseDocument
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.model.outcome import Bound, Unsupported
@@ -52,6 +54,7 @@ def replay_json(
     unreadable: Sequence[str],
     *,
     num_left: int = 0,
+    baseline: SavedRun | None = None,
 ) -> dict[str, Any]:
     """Write the reports of saved cases as ``replay --json`` gives them.
 
@@ -59,6 +62,7 @@ def replay_json(
         replayed: the check of each case, what became of the finding (None if the case is none), and its file.
         unreadable: a message for each case that was not read or not run.
         num_left: cases that the run did not come to, because it was interrupted.
+        baseline: the run with the known failures.
     """
     reports = [report for report, _, _ in replayed]
     counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
@@ -69,6 +73,8 @@ def replay_json(
         | _remarks(report)
         | ({} if report.work is None else {"work": asdict(report.work)})
         | ({} if compared is None else {"finding": comparison_json(compared)})
+        | ({} if (found := fingerprint(report)) is None else {"fingerprint": str(found)})
+        | ({} if baseline is None or (word := baseline.word(report)) is None else {"baseline": word.value})
         | {"path": str(path)}
         for report, compared, path in replayed
     ]

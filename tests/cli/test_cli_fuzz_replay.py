@@ -177,6 +177,39 @@ def test_replay_fails_if_more_work_is_in_vain_than_in_its_baseline(mergecheck: M
     assert "before.json is no result of replay" in mergecheck(*replay, "--baseline", "before.json").err
 
 
+def test_replay_has_four_words_beside_a_baseline(mergecheck: Mergecheck, folder: Path) -> None:
+    """A known failure is expected by its fingerprint; one that is new, or that passes now, fails the run."""
+    fine = {"schema": "id BIGINT, v STRING", "rows": [[1, "a"]]}
+    write_case(folder / "lost.json", id="lost")
+    write_case(folder / "fine.json", id="fine", target=fine)
+    replay = ("replay", "lost.json", "fine.json", "--engine", FAULTY)
+    first = mergecheck(*replay, "--json")
+    assert first.code == 1
+    lost, agrees = first.json["cases"]
+    assert ("fingerprint" in lost, "fingerprint" in agrees) == (True, False)
+    quarantined = {"id": "lost", "quarantined": "flaky"}
+    for cases, code, words in (
+        ([lost, agrees], 0, {"lost": "expected"}),
+        ([agrees], 1, {"lost": "regression"}),
+        ([lost | {"fingerprint": "faulty: cdf extra_rows against reference"}], 1, {"lost": "regression"}),
+        ([lost, {"id": "fine", "fingerprint": lost["fingerprint"]}], 1, {"lost": "expected", "fine": "now passing"}),
+        ([quarantined], 0, {"lost": "quarantined"}),
+    ):
+        (folder / "known.json").write_text(json.dumps({"engine": FAULTY, "cases": cases}))
+        ended = mergecheck(*replay, "--baseline", "known.json", "--json")
+        assert {case["id"]: case["baseline"] for case in ended.json["cases"] if "baseline" in case} == words
+        assert ended.code == code, words
+    (folder / "known.json").write_text(
+        json.dumps({"engine": FAULTY, "cases": [{"id": "fine", "fingerprint": "x: error y"}]})
+    )
+    told = mergecheck(*replay, "--baseline", "known.json").out
+    assert "baseline known.json: regression 1, expected 0, now passing 1, quarantined 0" in told
+    assert "now passing  fine  take its entry out of known.json" in told
+    (folder / "replay.json").write_text(json.dumps(ended.json))
+    assert mergecheck("config", "ci", "report", "replay.json", "--junit", "junit.xml").code == 0
+    assert '<skipped message="quarantined"' in (folder / "junit.xml").read_text()
+
+
 def test_a_baseline_that_is_none_stops_the_run_before_it_begins(mergecheck: Mergecheck, folder: Path) -> None:
     write_case(folder / "case.json")
     for options, told in (

@@ -291,3 +291,21 @@ def test_a_bad_option_is_told(project: pytest.Pytester, options: tuple[str, ...]
     result = run(project, "--mergecheck-engine", ECHO, *options)
     assert message in " ".join((result.stdout.str() + result.stderr.str()).split())
     assert "Traceback" not in result.stdout.str()
+
+
+def test_saved_cases_beside_a_baseline(project: pytest.Pytester) -> None:
+    """A known failure is expected by its fingerprint, and one that passes now fails."""
+    known = "null-key-loser: rows missing_rows against reference"
+    cases = [{"id": "fine", "fingerprint": known}, {"id": "null-key", "quarantined": "looked at"}]
+    (project.path / "known.json").write_text(json.dumps({"engine": FAULTY, "cases": cases}))
+    ended = run(
+        project,
+        "--mergecheck-case",
+        "cases.jsonl",
+        "--mergecheck-engine",
+        FAULTY,
+        "--mergecheck-baseline",
+        "known.json",
+    )
+    ended.assert_outcomes(failed=1, skipped=1)
+    ended.stdout.fnmatch_lines(["*now passing: take the entry of case fine out of known.json*"])

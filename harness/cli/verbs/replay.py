@@ -34,7 +34,7 @@ from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import FindingChange, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.processes.time_limit import TimeLimit
-from mergecheck.harness.report.baseline import read_saved_work
+from mergecheck.harness.report.baseline import FAILING, Word, read_saved_run
 from mergecheck.harness.report.document import case_document, check_name
 from mergecheck.harness.report.json import (
     num_by_spark,
@@ -95,7 +95,8 @@ class _Replayed:
     "baseline_file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="A result of replay --json: fail if an engine does more work in vain than there (exit code 4).",
+    help="A result of replay --json, with the known failures: fail on a regression and on a known failure that passes "
+    "now (exit code 1), and if more work is in vain than there (4).",
 )
 @html_option
 @json_option
@@ -119,7 +120,7 @@ def replay(
 
     Of a finding it says if it is FIXED, STILL FAILS, CHANGED or NOW ERRORS: its file tells how the engine differed.
     """
-    baseline = None if baseline_file is None else read_saved_work(baseline_file, engine=engine_name)
+    baseline = None if baseline_file is None else read_saved_run(baseline_file, engine=engine_name)
     corpus = load_corpus(paths, trust=trust, findings=FindingsDirectory(findings_directory))
     notice_unreadable(corpus.unreadable)
     if not corpus.cases:
@@ -150,13 +151,16 @@ def replay(
     if as_json:
         replayed = [(one.report, one.compared, one.saved.path) for one in reports]
         compared = {} if baseline is None else {"worse": list(worse)}
-        emit_json({"engine": engine_name, **replay_json(replayed, unreadable, num_left=num_left), **compared})
+        found = replay_json(replayed, unreadable, num_left=num_left, baseline=baseline)
+        emit_json({"engine": engine_name, **found, **compared})
     else:
         _print_result(reports, corpus)
+        for line in () if baseline is None else baseline.lines(one.report for one in reports):
+            show(printable(line))
         for sentence in worse:
             show(sentence)
     # a known deviation does not fail a run
-    verdicts = [Verdict.AGREE if one.report.deviations else one.report.verdict for one in reports]
+    verdicts = [_judged(one.report, None if baseline is None else baseline.word(one.report)) for one in reports]
     not_checked = sum(one.compared is not None and one.compared.status is FindingStatus.NOT_CHECKED for one in reports)
     code = (
         ExitCode.INTERRUPTED
@@ -174,6 +178,13 @@ def replay(
         )
         write_html(html_file, page)
     return code
+
+
+def _judged(report: CaseReport, word: Word | None) -> Verdict:
+    """Give the verdict that decides the exit code: of a known failure, and of one that passes now, another one."""
+    if word is not None:
+        return Verdict.MISMATCH if word in FAILING else Verdict.AGREE
+    return Verdict.AGREE if report.deviations else report.verdict
 
 
 def exit_code(verdicts: list[Verdict], *, num_unreadable: int, num_inconclusive: int = 0) -> ExitCode:

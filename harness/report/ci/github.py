@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MAX_SUMMARY_BYTES = 500_000
 """GitHub takes 1 MiB for a step."""
 _MAX_LINES = 12
-_FAILURES = ("mismatch", "engine_error")
+_FAILURES = ("mismatch", "engine_error", "regression", "now passing")
 
 
 def annotation_lines(results: Sequence[Result]) -> Iterator[str]:

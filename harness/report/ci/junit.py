@@ -45,16 +45,18 @@ def _add_run(suite: ET.Element, result: Result) -> None:
 
 def _add_case(suite: ET.Element, case: CheckedCase, result: Result) -> None:
     classname = _text(f"mergecheck.{result.engine or 'replay'}")
-    for difference in case.differences if case.verdict == "mismatch" else ():
+    for difference in case.differences if case.differs else ():
         test = ET.SubElement(suite, "testcase", classname=classname, name=_text(f"{case.id} {difference.check}"))
         failure = ET.SubElement(test, "failure", message=_text(f"{difference.check} {difference.kind}"))
         failure.text = _text("\n".join([*difference.lines, result.command_for(case)]).rstrip("\n"))
-    if case.verdict == "mismatch" and case.differences:
+    if case.differs and case.differences:
         return
     test = ET.SubElement(suite, "testcase", classname=classname, name=_text(case.id))
     if case.verdict == "engine_error":
         ET.SubElement(test, "error", message=_text(case.reason))
-    elif case.verdict in ("judged_in_part", "unsupported", "deviates", "not_checked"):
+    elif case.verdict == "now passing":
+        ET.SubElement(test, "failure", message="now passing: take its entry out of the baseline")
+    elif case.verdict in ("judged_in_part", "unsupported", "deviates", "not_checked", "expected", "quarantined"):
         ET.SubElement(test, "skipped", message=_text(case.reason or ", ".join([case.verdict, *case.deviations])))
 
 

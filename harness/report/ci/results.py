@@ -18,6 +18,7 @@ _ERROR = "engine_error"
 _UNJUDGED = frozenset({"unsupported", _ERROR})
 _NOT_CHECKED, _AGREES = "not_checked", frozenset({"agree", "both_rejected"})
 _TOO_FEW = "too few cases were verified"
+_OF_BASELINE = frozenset({"regression", "expected", "now passing", "quarantined"})
 _CUT_OFF = "the run was cut off before its end"
 
 
@@ -42,7 +43,7 @@ class CheckedCase:
 
     Attributes:
         verdict: in the words of ``--json``; ``deviates`` for a known deviation, ``not_checked`` for a finding whose
-            difference was not compared again.
+            difference was not compared again, and beside a baseline one of its four words.
         path: the case's file, if the document names it.
         fingerprint: of a finding, without the name of its engine; empty for a saved case.
         reason: why there is no judgement.
@@ -64,11 +65,16 @@ class CheckedCase:
         """The problems by which a later run is compared: the case or kind of case, with the kind of difference."""
         if self.verdict == _ERROR:
             return frozenset({f"{self.id}: {_ERROR}"})
-        if self.verdict != "mismatch":
+        if not self.differs:
             return frozenset()
         if self.fingerprint:
             return frozenset({self.fingerprint})
         return frozenset(map(self.problem, self.differences))
+
+    @property
+    def differs(self) -> bool:
+        """Whether the engine differs, and not as a deviation or a baseline knows it."""
+        return self.verdict in ("mismatch", "regression")
 
     def problem(self, difference: Difference) -> str:
         """Name a difference of a saved case."""
@@ -152,7 +158,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
     cases = tuple(_saved(one) for one in document.get("cases", [document]))
     verdicts = [case.verdict for case in cases]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
-    judged = {"agree", "both_rejected", "mismatch", "deviates"}
+    judged = {"agree", "both_rejected", "mismatch", "deviates"} | _OF_BASELINE
     is_judged = bool(judged.intersection(verdicts)) and _NOT_CHECKED not in verdicts
     return Result(
         name=name,
@@ -183,9 +189,10 @@ def _saved(one: dict[str, Any]) -> CheckedCase:
     if finding.get("status") == _NOT_CHECKED and verdict in _AGREES:
         verdict = _NOT_CHECKED
         reason = "; ".join(f"{check} not checked: {why}" for check, why in finding.get("reasons", {}).items())
+    word = str(one.get("baseline", ""))
     return CheckedCase(
         id=str(one["id"]),
-        verdict="deviates" if deviations else verdict,
+        verdict=word if word in _OF_BASELINE else "deviates" if deviations else verdict,
         path=str(one.get("path", "")),
         reason=reason,
         differences=_differences(one),
