@@ -81,6 +81,7 @@ _LAB = {
     "scale": Verb("Merges of large generated tables.", "scale:scale", "scale"),
     "matrix": Verb("Several engines, feature by feature.", "matrix:matrix", "matrix"),
     "scoreboard": Verb("Stored runs of engines and releases together.", "engines.scoreboard:scoreboard", "scoreboard"),
+    "merge-runs": Verb("The runs of several machines as one.", "merge_runs:merge_runs_of_machines", "merge-runs"),
     "bisect": Verb("The configuration that changes an outcome.", "variants.bisect:bisect", "bisect"),
     "rules": Verb("The specification's rules, and cases that reach them.", "rules:rules", "rules"),
 }
@@ -107,7 +108,7 @@ SECTIONS: _Sections = {
 
 RENAMED: Mapping[str, str] = {
     **{name: f"cases {name}" for name in ("adopt", "export", "import", "shrink")},
-    **{name: f"lab {name}" for name in _LAB},
+    **{name: f"lab {name}" for name in _LAB if name != "merge-runs"},
     "ci": "config ci",
     "compare": "cases diff --runs",
     "conform": "engine conform",

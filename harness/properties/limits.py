@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mergecheck.harness.properties.statistics import Counts
+from typing import Protocol
 
 DEFAULT_FLOOR = 0.6
 DEFAULT_MAX_DEVIATING = 0.5
+
+
+class Shares(Protocol):
+    """The shares of a run's cases that limits are about."""
+
+    @property
+    def verified_share(self) -> float:
+        """Verified cases among those that show no known deviation."""
+
+    @property
+    def deviating_share(self) -> float:
+        """Cases that show a known deviation, among all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +33,7 @@ class Limits:
     floor: float = DEFAULT_FLOOR
     max_deviating: float = DEFAULT_MAX_DEVIATING
 
-    def missed(self, counts: Counts, *, prefix: str = "--") -> tuple[str, ...]:
+    def missed(self, counts: Shares, *, prefix: str = "--") -> tuple[str, ...]:
         """List the limits that a run misses, a sentence each; nothing if it keeps all.
 
         Args:

@@ -44,6 +44,7 @@ class Stop(Enum):
     BUDGET = "budget spent"
     FINDINGS = "enough findings"
     EXHAUSTED = "no new case left to draw"
+    END = "end of the range"
     ENGINE_DOWN = "engine down"
     INTERRUPTED = "interrupted"
 

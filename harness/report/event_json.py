@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.findings.origin import origin_of, origin_to_json
 from mergecheck.harness.properties.phases import phases_json
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import mismatches_json
-from mergecheck.model.case_file import case_to_json
+from mergecheck.model.case_file import ORIGIN_KEY, case_to_json
 
 if TYPE_CHECKING:
+    from mergecheck.harness.findings.origin import Origin
+    from mergecheck.harness.findings.store import Finding
     from mergecheck.harness.verdict import CaseReport
 
 
@@ -65,13 +68,19 @@ def finding_json(event: events.FindingSaved) -> dict[str, Any]:
     """Write a finding and the place where it is kept."""
     return {
         "id": event.finding.id,
+        "number": event.finding.number,
         "path": str(event.path),
         "fingerprint": str(event.finding.fingerprint),
         "hypotheses": list(event.finding.hypotheses),
         "cut_short": event.finding.cut_short,
         "mismatches": mismatches_json(event.finding.report.mismatches),
-        "case_file": case_to_json(event.finding.report.case),
+        "case_file": case_to_json(event.finding.report.case) | {ORIGIN_KEY: origin_to_json(_origin(event.finding))},
     }
+
+
+def _origin(finding: Finding) -> Origin:
+    report = finding.report
+    return origin_of(report, found_by="fuzz", engine=report.engine, seed=finding.seed, number=finding.number)
 
 
 def _case(report: CaseReport) -> dict[str, Any]:

@@ -134,7 +134,7 @@ class Search:
             return
         upcoming = self._cases.next(self._counts.space)
         if upcoming is None:
-            self._stop = Stop.EXHAUSTED
+            self._stop = Stop.END
             return
         self._counts.num_passed_over += upcoming.drawn.num_passed_over
         self._counts.add_time(upcoming.drawn.phase_seconds)

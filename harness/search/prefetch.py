@@ -48,7 +48,12 @@ class Upcoming:
 
 @contextlib.contextmanager
 def prefetching(
-    draws: CaseStream, checker: Checker, *, num_jobs: int = 1, max_cases: int | None = None
+    draws: CaseStream,
+    checker: Checker,
+    *,
+    num_jobs: int = 1,
+    max_cases: int | None = None,
+    end: int | None = None,
 ) -> Iterator[Prefetch]:
     """Prefetch a run's cases for as long as the block lasts.
 
@@ -61,6 +66,7 @@ def prefetching(
         checker: checks the cases of a single job, and every case that is checked again.
         num_jobs: cases that are checked at once.
         max_cases: how many different cases the run checks; None for no limit.
+        end: the number before which the draws end; None for no limit.
 
     Raises:
         UserInputError: if there are several jobs, and the engine cannot run several cases at once.
@@ -72,7 +78,7 @@ def prefetching(
             begin = functools.partial(_prepare, checker)
         num_ahead = 0 if draws.steer else 1 if num_jobs == 1 else CASES_AHEAD * num_jobs
         thread = stack.enter_context(ending(ThreadPoolExecutor(1, thread_name_prefix="mergecheck-prefetch")))
-        yield Prefetch(draws, begin, thread, num_ahead=num_ahead, max_cases=max_cases)
+        yield Prefetch(draws, begin, thread, num_ahead=num_ahead, max_cases=max_cases, end=end)
 
 
 def _prepare(checker: Checker, drawn: Drawn) -> Finish:
@@ -90,6 +96,7 @@ class Prefetch:
         thread: draws, one case after the other.
         num_ahead: draws that are begun before they are asked for.
         max_cases: how many different cases the run checks; None for no limit.
+        end: the number before which the draws end; None for no limit.
     """
 
     draws: CaseStream
@@ -97,6 +104,7 @@ class Prefetch:
     thread: Executor
     num_ahead: int = 0
     max_cases: int | None = None
+    end: int | None = None
     _coming: deque[Future[Upcoming | None]] = field(init=False, default_factory=deque)
     _num_taken: int = field(init=False, default=0)
 
@@ -143,7 +151,7 @@ class Prefetch:
 
     def _begin_next(self, space: CaseSpace) -> Upcoming | None:
         drawn = self.draws.draw(space)
-        if drawn is None:
+        if drawn is None or (self.end is not None and drawn.index >= self.end):
             return None
         if drawn.is_repeated:
             return Upcoming(drawn, None)

@@ -60,6 +60,8 @@ WARM_UP = Case(
 
 MIN_MEASURED_CASES = 200
 """A run of fewer cases checks each alone: measuring would take a part of its time, and batches are for many."""
+RANGE_BATCH = 64
+"""Pairs of tables of a batch in a run of a range: machines of different speeds must check the same cases."""
 MIN_BOUNDARY = 40
 """Tables of fewer rows are drawn anyway."""
 OWN_CLASS_START_SECONDS = 60.0
@@ -186,10 +188,10 @@ class FuzzOptions:
     Attributes:
         seed: the same seed gives the same cases, whatever the budget.
         budget: when the run ends.
-        first: number of the seed's first case.
+        numbers: the numbers of the seed's cases; None for all from 0.
         steer: prefer cases that reach new cells of the case space.
         batch_size: pairs of tables that are checked in one merge, if a case allows it; None for as many as cost about
-            as much as the statement itself.
+            as much as the statement itself, and for ``RANGE_BATCH`` if ``numbers`` are given.
         num_jobs: cases that are checked at once.
         features_off: names of features that no case has, besides those that the engine lacks.
         focus: names of features that more cases than usual may use.
@@ -201,7 +203,7 @@ class FuzzOptions:
 
     seed: int
     budget: Budget = field(default_factory=Budget)
-    first: int = 0
+    numbers: range | None = None
     steer: bool = False
     batch_size: int | None = 1
     num_jobs: int = 1
@@ -240,7 +242,9 @@ def run_fuzz(
         run_limited(engine, WARM_UP, start_limit(checker.rerun.engine, checker.limit))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
     batch_size = options.batch_size
-    if batch_size is None:
+    if batch_size is None and options.numbers is not None:
+        batch_size = RANGE_BATCH if checker.oracle is Oracle.REFERENCE else 1
+    elif batch_size is None:
         is_alone = checks_each_alone(options.budget.max_cases, checker.oracle)
         batch_size = 1 if is_alone else measured_batch_size(checker)
     draws = Draws(
@@ -254,14 +258,15 @@ def run_fuzz(
             boundary=options.boundary,
         ),
         seed=options.seed,
-        first=options.first,
+        first=0 if options.numbers is None else options.numbers.start,
         reference=checker.reference,
         steer=options.steer,
         batch_size=batch_size,
         takes=lambda case: unsupported_reason(case, engine, checker.limit) is None,
     )
     max_cases = options.budget.max_cases
-    with prefetching(draws, checker, num_jobs=options.num_jobs, max_cases=max_cases) as prefetch:
+    end = None if options.numbers is None else options.numbers.stop
+    with prefetching(draws, checker, num_jobs=options.num_jobs, max_cases=max_cases, end=end) as prefetch:
         return Search(
             checker,
             prefetch,

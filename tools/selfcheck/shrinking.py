@@ -64,9 +64,12 @@ def shrink_fault(
     """
     said: list[Event] = []
     with Mutant.of(fault).switched_on(), tempfile.TemporaryDirectory(prefix=owned_prefix()) as folder:
-        budget = Budget(max_cases=_CASES, max_findings=1)
         options = FuzzOptions(
-            seed=seed, first=first, budget=budget, findings=Path(folder), limits=limits or ShrinkLimits()
+            seed=seed,
+            numbers=range(first, first + _CASES),
+            budget=Budget(max_cases=None, max_findings=1),
+            findings=Path(folder),
+            limits=limits or ShrinkLimits(),
         )
         run_fuzz(Checker(engine=engine), options, listener=said.append)
     finding = next((event.finding for event in said if isinstance(event, FindingSaved)), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import click
@@ -39,6 +38,7 @@ from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.search.ranges import parse_range
 from mergecheck.harness.search.session import WARM_UP, reference_for, rerun_on, start_limit
 from mergecheck.harness.verdict import Expressions, UserInputError
 from mergecheck.model.formatting import counted
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
     from mergecheck.harness.lab.exhaustive.scope import Scope
     from mergecheck.harness.verdict import Check
-
-_RANGE = re.compile(r"(\d{1,12}):(\d{1,12})?")
 
 
 @click.command()
@@ -118,7 +116,8 @@ def exhaust(
     One MERGE holds all pairs of tables of a statement. Two oracles that share no code predict each.
     """
     scope = load_scope(scope_name)
-    numbers = _numbers(range_text, scope)
+    size = len(scope.statements)
+    numbers = range(size) if range_text is None else parse_range(range_text, size=size, stream=f"scope {scope.name}")
     if certificate_file is not None and certificate_file.exists():
         raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
     options = RunOptions(
@@ -181,21 +180,6 @@ def _on_engine(
         rerun=rerun_on(engine_name, checks=checks, deviations=deviations),
     )
     return run_scope(scope, checker, options, listener=listen)
-
-
-def _numbers(text: str | None, scope: Scope) -> range:
-    size = len(scope.statements)
-    if text is None:
-        return range(size)
-    found = _RANGE.fullmatch(text)
-    first = int(found[1]) if found else size
-    end = min(size, int(found[2])) if found and found[2] else size
-    if first >= end:
-        raise UserInputError(
-            f"--range {text}: scope {scope.name} has statements 0 to {size - 1}; give two numbers such as "
-            f"0:{min(size, 100)}"
-        )
-    return range(first, end)
 
 
 def _write(path: Path, report: ExhaustiveReport) -> None:

@@ -14,6 +14,7 @@ from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.report import events
+from mergecheck.harness.report.event_json import finding_json
 from mergecheck.harness.search.batching import differing_pairs
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
@@ -164,6 +165,7 @@ class _Results:
             self._counted = counted
         elif isinstance(event, events.FindingSaved):
             self.saved.append(event)
+            self._journal.add_finding(finding_json(event))
             self._note({event.finding.id})
         elif isinstance(event, events.FindingRepeated):
             self._note({event.finding_id})
@@ -298,7 +300,7 @@ def run_oracles(
         scope, [number for number in options.numbers if number not in journal.results], reference=reference
     )
     results = _Results(journal, stream, FindingsDirectory(options.findings))
-    started, stop = time.monotonic(), Stop.EXHAUSTED
+    started, stop = time.monotonic(), Stop.END
     try:
         for piece, path in stream.judged():
             results.oracles_only(piece, path)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from mergecheck.harness.processes.output_files import append
+from mergecheck.harness.report.merged_runs import checked_finding, kind_of_finding
 from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.text_file import read_ordinary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+_FINDING: Final = "finding"
+_NO_NUMBER: Final = 1 << 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,20 @@ class Header:
     mergecheck: str
 
 
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What a journal holds.
+
+    Attributes:
+        results: by the number of the statement.
+        findings: as ``fuzz --json`` writes them.
+    """
+
+    header: Header
+    results: Mapping[int, StatementResult]
+    findings: tuple[Mapping[str, Any], ...] = ()
+
+
 class Journal:
     """A file of results.
 
@@ -72,7 +91,9 @@ class Journal:
         self._header = header
         self.results: dict[int, StatementResult] = {}
         if path is not None and path.exists() and path.stat().st_size:
-            self._read(path)
+            entries = read_journal(path)
+            require_same(path, entries.header, header)
+            self.results = dict(entries.results)
         elif path is not None:
             self._append(path, asdict(header))
 
@@ -86,30 +107,88 @@ class Journal:
         if self._path is not None:
             self._append(self._path, asdict(result))
 
-    def _read(self, path: Path) -> None:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            first, *rest = map(json.loads, lines)
-            found = [_result(line) for line in rest]
-        except (OSError, ValueError, TypeError) as error:
-            raise UserInputError(
-                f"{path} is no journal: {error!r:.200}. Give --journal the name of a new file, or of one that an "
-                "earlier run has written."
-            ) from error
-        if first != asdict(self._header):
-            differ = ", ".join(
-                f"{name} {first.get(name)!r} and not {value!r}"
-                for name, value in asdict(self._header).items()
-                if first.get(name) != value
-            )
-            raise UserInputError(f"{path} is the journal of another run: {differ}. Give --journal another file.")
-        self.results = {result.number: result for result in found}
+    def add_finding(self, finding: Mapping[str, Any]) -> None:
+        """Keep a finding, as ``fuzz --json`` writes it.
 
-    def _append(self, path: Path, document: dict[str, Any]) -> None:
+        Raises:
+            UserInputError: the file cannot be written.
+        """
+        if self._path is not None:
+            self._append(self._path, {_FINDING: finding})
+
+    def _append(self, path: Path, document: Mapping[str, Any]) -> None:
         try:
             append(path, json.dumps(document) + "\n")
         except OSError as error:
             raise UserInputError(f"cannot write {path}: {error}. Choose another file with --journal FILE.") from error
+
+
+def read_journal(path: Path) -> Entries:
+    """Read a journal.
+
+    Raises:
+        UserInputError: the file is none, or cannot be read.
+    """
+    try:
+        first, *rest = map(json.loads, read_ordinary(path).splitlines())
+        results = [_result(line) for line in rest if _FINDING not in line]
+        findings = [checked_finding(line[_FINDING]) for line in rest if _FINDING in line]
+        return Entries(Header(**first), {result.number: result for result in results}, tuple(findings))
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+        raise UserInputError(
+            f"{path} is no journal: {error!r:.200}. Give --journal the name of a new file, or of one that an "
+            "earlier run has written."
+        ) from error
+
+
+def journal_text(entries: Entries) -> str:
+    """Write a whole journal."""
+    lines = [asdict(entries.header), *map(asdict, entries.results.values())]
+    return "".join(json.dumps(line) + "\n" for line in [*lines, *({_FINDING: one} for one in entries.findings)])
+
+
+def require_same(path: Path, found: Header, wanted: Header) -> None:
+    """Check that a journal is about a run.
+
+    Raises:
+        UserInputError: it is about another one.
+    """
+    if found != wanted:
+        differ = ", ".join(
+            f"{each.name} {getattr(found, each.name)!r} and not {getattr(wanted, each.name)!r}"
+            for each in fields(Header)
+            if getattr(found, each.name) != getattr(wanted, each.name)
+        )
+        raise UserInputError(f"{path} is the journal of another run: {differ}. Give --journal another file.")
+
+
+def merge_journals(journals: Sequence[Entries]) -> Entries:
+    """Put the results of several machines together; each finding gets the case with the lowest number.
+
+    A statement that several have is taken from the first of them.
+
+    Args:
+        journals: of one run, in the order of their ranges.
+    """
+    results: dict[int, StatementResult] = {}
+    lowest: dict[str, tuple[int, str, Mapping[str, Any]]] = {}
+    kinds: dict[str, str] = {}
+    for journal in journals:
+        for finding in journal.findings:
+            name, kind = str(finding["id"]), kind_of_finding(finding)
+            kinds[name] = kind
+            numbers = [number for number, result in journal.results.items() if name in result.findings]
+            found = (min(numbers, default=_NO_NUMBER), name, finding)
+            lowest[kind] = min(lowest.get(kind, found), found, key=lambda one: one[:2])
+        for number, result in journal.results.items():
+            results.setdefault(number, result)
+    renamed = {
+        number: replace(
+            result, findings=tuple(sorted({lowest[kinds[one]][1] if one in kinds else one for one in result.findings}))
+        )
+        for number, result in sorted(results.items())
+    }
+    return Entries(journals[0].header, renamed, tuple(finding for _, _, finding in lowest.values()))
 
 
 def _result(line: dict[str, Any]) -> StatementResult:

@@ -49,6 +49,7 @@ from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.search.ranges import parse_range
 from mergecheck.harness.search.session import (
     FuzzOptions,
     checks_each_alone,
@@ -78,6 +79,12 @@ DEFAULT_MAX_CASES = 500
 @max_time_option
 @case_timeout_option
 @seed_option
+@click.option(
+    "--range",
+    "range_text",
+    metavar="A:B",
+    help="Only the cases of the seed from number A to before B: the part of one of several machines.",
+)
 @click.option("--max-findings", type=click.IntRange(min=1), metavar="N", help="Stop after N different findings.")
 @findings_option("Where findings are saved.")
 @click.option(
@@ -125,6 +132,7 @@ def fuzz(
     max_seconds: float | None,
     case_seconds: float,
     seed: int | None,
+    range_text: str | None,
     max_findings: int | None,
     findings_directory: Path,
     floor: float,
@@ -152,7 +160,12 @@ def fuzz(
             "--steer chooses each case by the coverage of all cases before it, so it checks one at a time: "
             "give either --steer or --jobs"
         )
-    if max_cases is None and max_seconds is None:
+    numbers = None if range_text is None else parse_range(range_text)
+    if numbers is not None and (steer or seed is None):
+        raise click.UsageError(
+            "--range needs --seed N, and no --steer: other machines must draw the other cases of the same seed"
+        )
+    if max_cases is None and max_seconds is None and numbers is None:
         max_cases = DEFAULT_MAX_CASES
     if seed is None:
         seed = secrets.randbelow(2**31)
@@ -161,6 +174,7 @@ def fuzz(
         seed=seed,
         budget=Budget(max_cases=max_cases, max_seconds=max_seconds, max_findings=max_findings),
         findings=findings_directory,
+        numbers=numbers,
         steer=steer,
         batch_size=batch_size,
         num_jobs=num_jobs,
@@ -190,9 +204,13 @@ def fuzz(
     flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
     flags += " --steer" if steer else ""
     num_cases = max(1, summary.counts.num_cases)
-    makes_none = checks_each_alone(num_cases, checks.oracle)  # without the option, of so many cases
-    flags += "" if summary.batch_size == 1 and makes_none else f" --batch {summary.batch_size}"
+    if numbers is None:
+        is_default = summary.batch_size == 1 and checks_each_alone(num_cases, checks.oracle)
+    else:
+        is_default = batch_size is None
+    flags += "" if is_default else f" --batch {summary.batch_size}"
     flags += drawing.flags()
+    which = f"--max-cases {num_cases}" if numbers is None else f"--range {numbers.start}:{numbers.stop}"
     result = FuzzResult(
         engine=engine_name,
         engine_name=named.name,
@@ -203,7 +221,8 @@ def fuzz(
         examples=tuple(examples),
         limits=limits,
         earlier=earlier,
-        again=f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} --max-cases {num_cases}",
+        again=f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} {which}",
+        numbers=numbers,
     )
     if as_json:
         emit_json(result.document())

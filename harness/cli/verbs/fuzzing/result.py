@@ -41,6 +41,7 @@ class FuzzResult:
         limits: the limits that the run must keep.
         earlier: the runs to compare it with.
         again: the command that checks the same cases.
+        numbers: the cases of the seed that were asked for; None for all from 0.
     """
 
     engine: str
@@ -53,6 +54,7 @@ class FuzzResult:
     limits: Limits
     earlier: EarlierRuns
     again: str
+    numbers: range | None = None
 
     @property
     def figures(self) -> RunFigures:
@@ -100,6 +102,7 @@ class FuzzResult:
             "engine_name": self.engine_name,
             "engine_version": self.engine_version,
             "started": self.started.isoformat(timespec="seconds"),
+            "range": None if self.numbers is None else [self.numbers.start, self.numbers.stop],
             **summary_json(self.summary),
             "findings": findings,
         }
@@ -108,7 +111,7 @@ class FuzzResult:
         """Print the summary, the command that checks the same cases again, and last the findings in a line each."""
         summary = self.summary
         show_wrapped(summary_lines(summary, verbose=verbose))
-        if summary.stop is not Stop.BUDGET:
+        if summary.stop not in {Stop.BUDGET, Stop.END}:
             show(f"stopped: {summary.stop.value}")
         compared = self.earlier.compared(self.figures)
         if compared is not None:
