@@ -145,6 +145,14 @@ batch_option = click.option(
     help="Check N pairs of tables in one merge, if the statement allows it; 1 checks each alone.",
 )
 
+on_spark_option = click.option(
+    "--on-spark",
+    "spark_master",
+    metavar="URL",
+    help="Check the parts of the --range on the workers of this Spark cluster, spark://HOST:PORT; for engines that "
+    "need no Spark.",
+)
+
 case_timeout_option = click.option(
     "--case-timeout",
     "case_seconds",

@@ -53,6 +53,20 @@ def engines_with(member: str) -> tuple[str, ...]:
     return tuple(sorted(entry.name for entry in entry_points(group=GROUP) if _has(entry, member)))
 
 
+def engine_has(name: str, member: str) -> bool:
+    """Return whether an engine's class has a member that not every engine has; nothing is started.
+
+    Args:
+        name: as ``load_engine`` takes it.
+        member: its name.
+
+    Raises:
+        UserInputError: if the name is no engine's.
+        MissingExtraError: if it needs packages that are not installed.
+    """
+    return hasattr(_class_named(name.partition("@")[0]), member)
+
+
 def load_engine(name: str) -> Engine:
     """Start an engine by its registered name, or as ``package.module:Class`` or ``file.py:Class``.
 

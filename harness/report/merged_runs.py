@@ -69,19 +69,25 @@ def read_run(path: Path) -> Document:
         UserInputError: the file cannot be read, or is no result of a range.
     """
     try:
-        document = json.loads(read_ordinary(path))
-        figures_of(document, name=path.name)
-        first, end = document["range"]
-        document["range"] = [operator.index(first), operator.index(end)]
-        document["findings"] = [checked_finding(one) for one in document["findings"]]
+        return checked_run(json.loads(read_ordinary(path)))
     except OSError as error:
         raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UserInputError(
             f"{path} is no result of a range. Write one by: mergecheck fuzz --seed 1 --range 0:100 --json > {path.name}"
         ) from error
-    checked: Document = document
-    return checked
+
+
+def checked_run(document: Any) -> Document:  # noqa: ANN401 - any JSON
+    """Return a document of ``fuzz --range A:B --json`` if it has what merging needs.
+
+    Raises:
+        LookupError, TypeError, ValueError: it does not.
+    """
+    figures_of(document, name="a run")
+    first, end = document["range"]
+    findings = [checked_finding(one) for one in document["findings"]]
+    return {**document, "range": [operator.index(first), operator.index(end)], "findings": findings}
 
 
 def checked_finding(finding: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON

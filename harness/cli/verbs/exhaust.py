@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +13,7 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.html.exhaust import exhaust_page
 from mergecheck.harness.cli.html.rendering import html_option, write_html
+from mergecheck.harness.cli.in_parts import RunInParts
 from mergecheck.harness.cli.options import (
     case_timeout_option,
     check_option,
@@ -22,13 +25,16 @@ from mergecheck.harness.cli.options import (
     json_option,
     known_deviations,
     max_time_option,
+    on_spark_option,
     quiet_option,
     spark_options,
 )
 from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.cli.verbs.fuzzing.in_parts import save_finding
 from mergecheck.harness.deviations.audit import confirm
-from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_oracles, run_scope
+from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_oracles, run_parts_of_scope, run_scope
 from mergecheck.harness.lab.exhaustive.exhaustive_text import certificate, document, lines
 from mergecheck.harness.lab.exhaustive.scope import load_scope, scope_names
 from mergecheck.harness.oracles.engine_call import run_limited
@@ -45,12 +51,17 @@ from mergecheck.model.formatting import counted
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
     from mergecheck.harness.lab.exhaustive.scope import Scope
-    from mergecheck.harness.verdict import Check
+    from mergecheck.harness.verdict import Check, ExitCode
+
+
+PART_SIZE = 10
+"""Statements of a part for ``--on-spark``: some thousand merges each."""
+_JOURNAL = "exhaust.jsonl"
 
 
 @click.command()
@@ -78,6 +89,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Check N statements at once; findings do not depend on N.",
 )
+@on_spark_option
 @max_time_option
 @file_option("--journal", "journal", "Add each statement's result to FILE, and skip the statements that it has.")
 @file_option(
@@ -98,6 +110,7 @@ def exhaust(
     scope_name: str,
     range_text: str | None,
     num_jobs: int,
+    spark_master: str | None,
     max_seconds: float | None,
     journal: Path | None,
     certificate_file: Path | None,
@@ -124,6 +137,24 @@ def exhaust(
         numbers=numbers, journal=journal, findings=findings_directory, num_jobs=num_jobs, max_seconds=max_seconds
     )
     deviations = known_deviations(deviation_files, none=no_deviations)
+    checks = checks_named(check_names)
+    if spark_master is not None:
+        if oracles_only or max_seconds is not None or html_file is not None:
+            raise click.UsageError(
+                "--on-spark checks a whole range on an engine, and puts its parts together at the end: leave "
+                "--oracles-only, --max-time and --html out"
+            )
+        flags = f"{rerun_on(engine_name, checks=checks, deviations=deviations).flags()} --case-timeout {case_seconds:g}"
+        part_options = [
+            *shlex.split(flags),
+            *("--scope", str(Path(scope_name).resolve()) if scope_name.endswith(".toml") else scope_name),
+            *(f"--deviations={file.resolve()}" for file in deviation_files),
+        ]
+        run = RunInParts(spark_master, engine_name, numbers, options=part_options, quiet=quiet)
+        report, found = run_parts_of_scope(scope, options, lambda left: _journals(run, left))
+        for finding in found:
+            save_finding(FindingsDirectory(findings_directory), finding)
+        return _show(report, certificate_file, as_json=as_json, found=found)
     with _Progress(scope, numbers, quiet=quiet) as progress:
         if oracles_only:
             report = run_oracles(scope, MergeReference().evaluate, options, on_piece=progress.count)
@@ -134,18 +165,41 @@ def exhaust(
                 options,
                 deviations,
                 limit=TimeLimit(seconds=case_seconds),
-                checks=checks_named(check_names),
+                checks=checks,
                 progress=progress,
                 as_json=as_json,
             )
+    code = _show(report, certificate_file, as_json=as_json)
+    if html_file is not None:
+        write_html(html_file, exhaust_page(report, deviations=deviations))
+    return code
+
+
+def _journals(run: RunInParts, left: frozenset[int]) -> Iterator[str]:
+    return run.results("exhaust", "--journal", _JOURNAL, size=PART_SIZE, file=_JOURNAL, wanted=left)
+
+
+def _show(
+    report: ExhaustiveReport,
+    certificate_file: Path | None,
+    *,
+    as_json: bool,
+    found: Sequence[Mapping[str, Any]] | None = None,
+) -> ExitCode:
+    """Print a report, and write its certificate.
+
+    Args:
+        report: the report.
+        certificate_file: where the certificate goes; None for nowhere.
+        as_json: print JSON.
+        found: the findings, if other processes have made them.
+    """
     if certificate_file is not None:
         _write(certificate_file, report)
     if as_json:
-        emit_json(document(report))
+        emit_json(document(report) | ({} if found is None else {"found": list(found)}))
     else:
         show("\n".join(lines(report)))
-    if html_file is not None:
-        write_html(html_file, exhaust_page(report, deviations=deviations))
     return report.code
 
 

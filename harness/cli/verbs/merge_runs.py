@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from mergecheck.harness.cli.options import FiniteRange, json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
-from mergecheck.harness.findings.origin import origin_in
-from mergecheck.harness.findings.store import EXAMPLES, FindingsDirectory
+from mergecheck.harness.cli.verbs.fuzzing.in_parts import keep_findings, save_finding, show_merged
+from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
 from mergecheck.harness.lab.exhaustive.exhaustive_text import document, lines
 from mergecheck.harness.lab.exhaustive.journal import (
@@ -19,6 +19,7 @@ from mergecheck.harness.lab.exhaustive.journal import (
     merge_journals,
     read_journal,
     require_same,
+    require_scope,
 )
 from mergecheck.harness.lab.exhaustive.scope import load_scope
 from mergecheck.harness.processes.output_files import create
@@ -26,14 +27,9 @@ from mergecheck.harness.properties.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVI
 from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.report.merged_runs import merge_runs, read_run
 from mergecheck.harness.verdict import ExitCode, UserInputError
-from mergecheck.model.case_file import case_from_json
-from mergecheck.model.case_id import with_content_id
-from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from mergecheck.harness.report.merged_runs import MergedRuns
+    from collections.abc import Iterable, Iterator
 
 FUZZ_FILE = "fuzz.json"
 JOURNAL_FILE = "exhaust.jsonl"
@@ -95,15 +91,9 @@ def merge_runs_of_machines(
     if journals:
         return _merge_journals(journals, into, findings, scope_name=scope_name, as_json=as_json)
     merged = merge_runs([read_run(file) for file in runs], Limits(floor=floor, max_deviating=max_deviating))
-    for winner in merged.winners:
-        winner["path"] = str(save_finding(findings, winner))
-    for other in merged.others:
-        save_finding(FindingsDirectory(findings.root / EXAMPLES), other)
+    keep_findings(merged, findings)
     _create(into / FUZZ_FILE, json.dumps(merged.document, indent=1) + "\n")
-    if as_json:
-        emit_json(merged.document)
-    else:
-        show("\n".join(merged_lines(merged)))
+    show_merged(merged, as_json=as_json)
     return merged.code
 
 
@@ -120,42 +110,6 @@ def _files(path: Path) -> Iterator[Path]:
     yield from found
 
 
-def save_finding(findings: FindingsDirectory, finding: Mapping[str, Any]) -> Path:
-    """Keep a finding that another machine has reported.
-
-    Returns:
-        Its file.
-
-    Raises:
-        CaseFormatError: its case is none.
-        UserInputError: the folder cannot be written.
-    """
-    where = f"finding {finding['id']!r:.40}"
-    case = with_content_id(case_from_json(finding["case_file"], where=where))
-    lines = [line for mismatch in finding["mismatches"] for line in mismatch["lines"]]
-    report = "\n".join([str(finding["fingerprint"]), *map(str, finding["hypotheses"]), "", *map(str, lines)])
-    return findings.save(case, report, origin_in(finding["case_file"], where))
-
-
-def merged_lines(merged: MergedRuns) -> Iterator[str]:
-    """Write the runs as one for a person; findings come last."""
-    run = merged.document
-    first, end = run["range"]
-    yield f"{run['engine_name']} {run['engine_version']}  seed {run['seed']}  numbers {first} to {end - 1} in " + (
-        counted(run["runs"], "run")
-    )
-    counts = run["counts"] | {"deviates": run["deviating"]}
-    verdicts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items() if number)
-    pairs = f" ({run['table_pairs']:,} pairs of tables)" if run["batches"] else ""
-    yield f"{counted(run['num_cases'], 'case')}{pairs}: {verdicts}"
-    for sentence in run["inconclusive"]:
-        yield f"inconclusive: {sentence}"
-    for finding in merged.winners:
-        what = f"acts {finding['hypotheses'][0]}" if finding["hypotheses"] else finding["fingerprint"]
-        in_cases = counted(finding["num_cases"], "case")
-        yield f"finding {finding['id']}  {what}  in {in_cases}, first number {finding['number']}  {finding['path']}"
-
-
 def _merge_journals(
     files: Iterable[Path], into: Path, findings: FindingsDirectory, *, scope_name: str | None, as_json: bool
 ) -> ExitCode:
@@ -164,11 +118,7 @@ def _merge_journals(
     for file, entries in read.items():
         require_same(file, entries.header, header)
     scope = load_scope(scope_name or header.scope)
-    if scope.digest != header.digest:
-        raise UserInputError(
-            f"the journals are of another scope {header.scope} than {scope_name or 'the present one'}. Give --scope "
-            "the file that the runs had, and use the version of mergecheck that they had."
-        )
+    require_scope(header, scope)
     merged = merge_journals(sorted(read.values(), key=lambda entries: min(entries.results, default=0)))
     _create(into / JOURNAL_FILE, journal_text(merged))
     for finding in merged.findings:

@@ -138,7 +138,9 @@ LOOPBACK_SETTINGS: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark
 _redirecting = threading.Lock()
 
 
-def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = JVM_FOR_SMALL_DATA) -> SparkSession:
+def start_session(
+    profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = JVM_FOR_SMALL_DATA, makes_tables: bool = True
+) -> SparkSession:
     """Start Spark, or return the session that runs already.
 
     ``config.current_place`` says where Spark runs: in this process, on a cluster, or behind Spark Connect. The JVM
@@ -149,6 +151,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     Args:
         profile: the SQL settings to begin with.
         jvm: settings of the JVM; they have no effect if one runs already.
+        makes_tables: whether workers of a cluster get the merge, and must see the place where tables are made.
 
     Raises:
         EngineDownError: if there is no Java 17 or newer, Spark does not start, or there is no answer at the place; the
@@ -195,7 +198,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
         session.sparkContext.environment[FOLDER_VARIABLE] = folder  # also if the session ran before
     give_secrets(session, place)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    if not place.is_here:
+    if makes_tables and not place.is_here:
         _prepare_workers(session, place, scratch)
     return session
 

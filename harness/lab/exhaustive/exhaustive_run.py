@@ -6,10 +6,19 @@ import importlib.metadata
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.lab.exhaustive.journal import Header, Journal, StatementResult
+from mergecheck.harness.lab.exhaustive.journal import (
+    Header,
+    Journal,
+    StatementResult,
+    parse_journal,
+    read_journal,
+    require_same,
+    require_scope,
+)
 from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.properties.statistics import Stop
@@ -18,11 +27,10 @@ from mergecheck.harness.report.event_json import finding_json
 from mergecheck.harness.search.batching import differing_pairs
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
-from mergecheck.harness.verdict import ExitCode, Verdict
+from mergecheck.harness.verdict import ExitCode, HarnessBugError, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.lab.exhaustive.pieces import Piece
@@ -284,6 +292,55 @@ def run_scope(
         num_new=results.num_new,
         saved=tuple(results.saved),
     )
+
+
+def run_parts_of_scope(
+    scope: Scope, options: RunOptions, texts: Callable[[frozenset[int]], Iterator[str]]
+) -> tuple[ExhaustiveReport, tuple[Mapping[str, Any], ...]]:
+    """Put together a scope whose parts other processes check.
+
+    Args:
+        scope: the scope.
+        options: which statements.
+        texts: yields the journal of each part in which one of some statements is.
+
+    Returns:
+        The report, and the findings.
+
+    Raises:
+        UserInputError: the journal is of another run, or cannot be written.
+        HarnessBugError: a part's journal is of another run than those before it.
+    """
+    started, num_new, journal = time.monotonic(), 0, None
+    if options.journal is not None and options.journal.exists() and options.journal.stat().st_size:
+        header = read_journal(options.journal).header
+        require_scope(header, scope)
+        journal = Journal(options.journal, header)
+    done = frozenset() if journal is None else journal.results.keys()
+    left = frozenset(options.numbers) - done
+    for text in texts(left) if left else ():
+        entries = parse_journal(text)
+        journal = journal or Journal(options.journal, entries.header)
+        require_same(options.journal or Path("the journal"), journal.header, entries.header)
+        for finding in entries.findings:
+            journal.add_finding(finding)
+        for result in entries.results.values():
+            journal.add(result)
+            num_new += result.num_merges
+    if journal is None:
+        raise HarnessBugError("no part of the scope has a result")
+    merged = journal.merged()
+    report = ExhaustiveReport(
+        scope=scope,
+        engine=merged.header.engine,
+        engine_version=merged.header.engine_version,
+        numbers=options.numbers,
+        results={number: merged.results[number] for number in options.numbers if number in merged.results},
+        stop=Stop.END,
+        seconds=time.monotonic() - started,
+        num_new=num_new,
+    )
+    return report, merged.findings
 
 
 def run_oracles(

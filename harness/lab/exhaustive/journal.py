@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from mergecheck.harness.lab.exhaustive.scope import Scope
+
 _FINDING: Final = "finding"
 _NO_NUMBER: Final = 1 << 60
 
@@ -88,12 +90,13 @@ class Journal:
 
     def __init__(self, path: Path | None, header: Header) -> None:
         self._path = path
-        self._header = header
+        self.header = header
         self.results: dict[int, StatementResult] = {}
+        self.findings: list[Mapping[str, Any]] = []
         if path is not None and path.exists() and path.stat().st_size:
             entries = read_journal(path)
             require_same(path, entries.header, header)
-            self.results = dict(entries.results)
+            self.results, self.findings = dict(entries.results), list(entries.findings)
         elif path is not None:
             self._append(path, asdict(header))
 
@@ -113,8 +116,13 @@ class Journal:
         Raises:
             UserInputError: the file cannot be written.
         """
+        self.findings.append(finding)
         if self._path is not None:
             self._append(self._path, {_FINDING: finding})
+
+    def merged(self) -> Entries:
+        """Return what the journal holds, with one case for each finding."""
+        return merge_journals([Entries(self.header, self.results, tuple(self.findings))])
 
     def _append(self, path: Path, document: Mapping[str, Any]) -> None:
         try:
@@ -130,15 +138,24 @@ def read_journal(path: Path) -> Entries:
         UserInputError: the file is none, or cannot be read.
     """
     try:
-        first, *rest = map(json.loads, read_ordinary(path).splitlines())
-        results = [_result(line) for line in rest if _FINDING not in line]
-        findings = [checked_finding(line[_FINDING]) for line in rest if _FINDING in line]
-        return Entries(Header(**first), {result.number: result for result in results}, tuple(findings))
+        return parse_journal(read_ordinary(path))
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise UserInputError(
             f"{path} is no journal: {error!r:.200}. Give --journal the name of a new file, or of one that an "
             "earlier run has written."
         ) from error
+
+
+def parse_journal(text: str) -> Entries:
+    """Read the text of a journal.
+
+    Raises:
+        LookupError, TypeError, ValueError: it is none.
+    """
+    first, *rest = map(json.loads, text.splitlines())
+    results = [_result(line) for line in rest if _FINDING not in line]
+    findings = [checked_finding(line[_FINDING]) for line in rest if _FINDING in line]
+    return Entries(Header(**first), {result.number: result for result in results}, tuple(findings))
 
 
 def journal_text(entries: Entries) -> str:
@@ -160,6 +177,19 @@ def require_same(path: Path, found: Header, wanted: Header) -> None:
             if getattr(found, each.name) != getattr(wanted, each.name)
         )
         raise UserInputError(f"{path} is the journal of another run: {differ}. Give --journal another file.")
+
+
+def require_scope(header: Header, scope: Scope) -> None:
+    """Check that a journal is about a scope.
+
+    Raises:
+        UserInputError: it is about another one.
+    """
+    if scope.digest != header.digest:
+        raise UserInputError(
+            f"the journal is of another scope {header.scope!r} than {scope.name!r} is now. Give --scope what its run "
+            "had, and use the version of mergecheck that it had."
+        )
 
 
 def merge_journals(journals: Sequence[Entries]) -> Entries:

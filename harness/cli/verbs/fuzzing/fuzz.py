@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.html.random_cases.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.cli.html.rendering import html_option, write_html
+from mergecheck.harness.cli.in_parts import RunInParts
 from mergecheck.harness.cli.options import (
     FiniteRange,
     batch_option,
@@ -29,6 +31,7 @@ from mergecheck.harness.cli.options import (
     max_cases_option,
     max_time_option,
     observations_option,
+    on_spark_option,
     oracle_option,
     quiet_option,
     seed_option,
@@ -39,6 +42,7 @@ from mergecheck.harness.cli.output.progress import Progress
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.fuzzing.drawing import drawing_options
 from mergecheck.harness.cli.verbs.fuzzing.earlier import earlier_runs_options
+from mergecheck.harness.cli.verbs.fuzzing.in_parts import fuzz_in_parts
 from mergecheck.harness.cli.verbs.fuzzing.result import FuzzResult
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.findings.store import FindingsDirectory
@@ -112,6 +116,7 @@ DEFAULT_MAX_CASES = 500
     metavar="N",
     help="Check N cases at once; findings and their order do not depend on N.",
 )
+@on_spark_option
 @drawing_options
 @check_option
 @oracle_option
@@ -140,6 +145,7 @@ def fuzz(
     steer: bool,
     batch_size: int | None,
     num_jobs: int,
+    spark_master: str | None,
     drawing: Drawing,
     check_names: tuple[str, ...],
     oracle_name: str,
@@ -194,22 +200,32 @@ def fuzz(
         rerun=rerun_on(engine_name, expressions=expressions, checks=checks_named(check_names), deviations=deviations),
         known=drawing.known,
     )
-    files = LogFiles(events=events_file, observations=observations_file)
-    output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
-    started = dt.datetime.now(dt.UTC)
-    summary, named = _run(engine_name, options, checks, output, saved=saved, examples=examples)
     limits = Limits(floor=floor, max_deviating=max_deviating)
     flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
     flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
     flags += " --steer" if steer else ""
+    flags += drawing.flags()
+    if spark_master is not None:
+        if numbers is None or any((max_cases, max_seconds, max_findings, html_file, events_file, observations_file)):
+            raise click.UsageError(
+                "--on-spark needs --range A:B and --seed N, and no --max-cases, --max-time, --max-findings, --html, "
+                "--events or --observations: the parts of the range are checked whole, and put together at the end"
+            )
+        own = f"{checks.rerun.flags()}{flags} --seed {seed}" + ("" if batch_size is None else f" --batch {batch_size}")
+        part_options = [*shlex.split(own), *(f"--deviations={file.resolve()}" for file in deviation_files)]
+        parts = RunInParts(spark_master, engine_name, numbers, options=part_options, quiet=quiet)
+        return fuzz_in_parts(parts, FindingsDirectory(findings_directory), limits, as_json=as_json)
+    files = LogFiles(events=events_file, observations=observations_file)
+    output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
+    started = dt.datetime.now(dt.UTC)
+    summary, named = _run(engine_name, options, checks, output, saved=saved, examples=examples)
     num_cases = max(1, summary.counts.num_cases)
     if numbers is None:
         is_default = summary.batch_size == 1 and checks_each_alone(num_cases, checks.oracle)
     else:
         is_default = batch_size is None
     flags += "" if is_default else f" --batch {summary.batch_size}"
-    flags += drawing.flags()
     which = f"--max-cases {num_cases}" if numbers is None else f"--range {numbers.start}:{numbers.stop}"
     result = FuzzResult(
         engine=engine_name,
