@@ -18,7 +18,7 @@ from mergecheck.harness.configuration.schema import PROFILES, SCHEMA_FILE
 
 # Keys at the top apply to these verbs. The others have options of the same names that mean something else.
 SHARING = (
-    *("run", "fuzz", "exhaust", "explain", "replay", "variants", "bisect", "matrix", "conform", "pytest"),
+    *("run", "fuzz", "exhaust", "explain", "replay", "variants", "bisect", "matrix", "conform", "pytest", "merge-runs"),
     *("adopt", "export", "import", "shrink", "compare", "cases-list", "cases-show", "cases-prune", "cases-diff"),
 )
 # The descriptions of the pytest plugin's options are those of this verb's options with the same name.

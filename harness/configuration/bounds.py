@@ -47,7 +47,7 @@ _BY_POWER: Mapping[Power, str] = {
         writers
     """,
     Power.ENGINE: "engine writer",
-    Power.MASTER: "master",
+    Power.MASTER: "master on-spark",
     Power.ROOT: "table-root",
     Power.READS: "baseline capabilities case check-learned deviations history",
     Power.SCOPE: "scope",

@@ -107,9 +107,15 @@ def in_process(mergecheck: Callable[..., Ended], folder: Path) -> Callable[[str]
     def run(command: str) -> tuple[int, str]:
         words = shlex.split(command, comments=True)
         if words[0] == "mergecheck":
+            into = Path(words.pop()) if words[-2:-1] == [">"] else None
+            if into is not None:
+                words.pop()
             ended = mergecheck(*(path for word in words[1:] for path in _expanded(word)))
             _forget_modules_in(folder)
-            return ended.code, ended.out + ended.err
+            if into is None:
+                return ended.code, ended.out + ended.err
+            into.write_text(ended.out, encoding="utf-8")
+            return ended.code, ended.err
         return in_a_shell(re.sub(r"^(python|pytest) ", lambda name: _PROGRAMS[name[1]], command), dict(os.environ))
 
     return run

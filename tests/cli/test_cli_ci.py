@@ -15,7 +15,7 @@ import yaml
 from cli_cases import FAULTY, write_case
 
 from mergecheck.harness.report.ci.github import escape_data, escape_property
-from mergecheck.harness.report.ci.workflows import WORKFLOWS, workflow_text
+from mergecheck.harness.report.ci.workflows import JOBS, WORKFLOWS, workflow_text
 
 if TYPE_CHECKING:
     from cli_cases import Mergecheck
@@ -172,8 +172,13 @@ def test_no_step_takes_an_input_as_code(text: str) -> None:
             {"MERGECHECK_PROFILE": "ci", "OLD_ENGINE": "duckdb", "NEW_ENGINE": "duckdb"},
             "mergecheck-new.json",
         ),
+        (
+            workflow_text(WORKFLOWS[3]),
+            {"SEED": "1", "PART": "0", "MERGECHECK_PART_SIZE": "2"},
+            "mergecheck-merged/junit.xml",
+        ),
     ],
-    ids=["pull-request", "nightly", "engine-bump"],
+    ids=["pull-request", "nightly", "engine-bump", "ranges"],
 )
 def test_the_steps_run(tmp_path: Path, text: str, variables: dict[str, str], wanted: str) -> None:
     """Each step's script in bash, as GitHub calls it, but for the one that installs mergecheck.
@@ -199,3 +204,26 @@ def test_the_steps_run(tmp_path: Path, text: str, variables: dict[str, str], wan
         assert ended.returncode == 0, (step["name"], ended.stdout, ended.stderr)
     assert (tmp_path / wanted).stat().st_size > 0
     assert "mergecheck" in (tmp_path / "summary.md").read_text()
+
+
+def test_the_pods_of_a_kubernetes_job_check_ranges_of_one_run(
+    mergecheck: Mergecheck, folder: Path, tmp_path: Path
+) -> None:
+    """Each pod runs the container's command with its index; the results are put together."""
+    (written,) = mergecheck("config", "ci", "kubernetes", "--json").json["files"]
+    assert (folder / written).read_text() == workflow_text(JOBS[0])
+    assert "there already" in mergecheck("config", "ci", "kubernetes").out
+    job = yaml.safe_load((folder / written).read_text())["spec"]
+    (container,) = job["template"]["spec"]["containers"]
+    assert job["completionMode"] == "Indexed"
+    given = {one["name"]: one["value"] for one in container["env"]}
+    assert given.keys() == {"ENGINE", "SEED", "PART_SIZE", "RUNS"}
+    given |= {"ENGINE": "duckdb", "PART_SIZE": "2", "RUNS": str(tmp_path / "runs")}
+    path = {"PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"}
+    for index in range(2):
+        environment = {**os.environ, **given, **path, "JOB_COMPLETION_INDEX": str(index)}
+        command = [*container["command"], *container["args"]]
+        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - the command under test
+        assert ended.returncode == 0, (ended.stdout, ended.stderr)
+    merged = mergecheck("lab", "merge-runs", *map(str, (tmp_path / "runs").iterdir()), "--into", "m", "--json").json
+    assert (merged["range"], merged["complete"], merged["runs"]) == ([0, 4], True, 2)

@@ -6,6 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from echo_engine import LosesNullKeys
+from hypothesis import Phase, given, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+from mergecheck import Case, Verdict, cases, check
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +150,9 @@ def test_runs_that_do_not_fit_are_refused(mergecheck: Mergecheck, folder: Path) 
         assert ended.code == 2
         assert message in ended.err.replace("\n", " ")
     (folder / "b" / "exhaust.jsonl").write_text("")
-    assert "results of one of the two verbs" in mergecheck("lab", "merge-runs", "b", "--into", "m").err.replace("\n", " ")
+    assert "results of one of the two verbs" in mergecheck("lab", "merge-runs", "b", "--into", "m").err.replace(
+        "\n", " "
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,9 +166,7 @@ def test_runs_that_do_not_fit_are_refused(mergecheck: Mergecheck, folder: Path) 
         (("--on-spark", "local[2]", "--seed", "1", "--range", "0:3", "--html", "x.html"), "--on-spark needs --range"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(
-    mergecheck: Mergecheck, arguments: tuple[str, ...], message: str
-) -> None:
+def test_options_that_do_not_fit_are_refused(mergecheck: Mergecheck, arguments: tuple[str, ...], message: str) -> None:
     ended = mergecheck("fuzz", "--engine", "echo_engine:Echo", *arguments)
     assert ended.code == 2
     assert message in " ".join(ended.err.split())
@@ -172,6 +177,30 @@ def test_an_engine_on_spark_does_not_run_on_workers(mergecheck: Mergecheck) -> N
         ended = mergecheck(*verb, "--engine", "pyspark", "--range", "0:3", "--on-spark", "local[2]")
         assert ended.code == 2
         assert "engine 'pyspark' starts Spark itself" in ended.err.replace("\n", " ")
+
+
+def test_a_shared_database_gives_a_failing_example_to_other_machines(folder: Path) -> None:
+    """What one machine has found by ``@given(cases(engine))``, another one tries first."""
+    engine, tried = LosesNullKeys(), []
+
+    def run(*phases: Phase) -> None:
+        """Run one property, as a test file would on each machine."""
+        shared = DirectoryBasedExampleDatabase(folder / "shared-examples")
+
+        @settings(database=shared, derandomize=False, max_examples=400, deadline=None, phases=phases)
+        @given(cases(engine))
+        def every_merge_is_right(case: Case) -> None:
+            tried.append(case)
+            assert check(case, engine).verdict is not Verdict.MISMATCH
+
+        with pytest.raises(AssertionError):
+            every_merge_is_right()
+
+    run(Phase.generate)
+    found = tried[-1]
+    tried.clear()
+    run(Phase.reuse)
+    assert tried[0] == found
 
 
 @pytest.mark.spark

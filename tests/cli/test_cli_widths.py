@@ -47,14 +47,16 @@ COMMANDS = (
     (f"lab sequences --engine {ECHO} --max-sequences 1 --seed 1", 4),
     ("lab concurrency --list", 0),
     ("config show replay --profile ci", 0),
+    ("lab merge-runs part.json --into merged", 4),
     ("config ci github", 0),
+    ("config ci kubernetes", 0),
     ("config ci report old.json --github", 0),
     ("cases diff --runs old.json new.json", 1),
 )
 _CASES = {"agree": 8, "deviates": 0, "unsupported": 1, "mismatch": 0, "error": 0}
 _RELEASE = {"engine": "some-engine", "features": {}, "unsupported": {"a reason": 1}, "differences": [], "down": None}
 STORED = {"seed": 1, "engines": [{**_RELEASE, "version": version, "totals": _CASES} for version in ("1.10.0", "1.9.0")]}
-DRAWING = ("fuzz ", "lab matrix ", "lab sequences ")
+DRAWING = ("fuzz ", "lab matrix ", "lab merge-runs ", "lab sequences ")
 """What they draw, and so what they count, changes with the generator; numbers are left out."""
 SHOWN_ELSEWHERE = {"doctor", "cases import", "config schema", "config trust", "lab scale", "exhaust"}
 
@@ -68,6 +70,8 @@ def test_output_of_every_verb(
     (folder / "old.json").write_text(mergecheck("replay", "case.json", "--engine", ECHO, "--json").out)
     (folder / "new.json").write_text(mergecheck("replay", "case.json", "--engine", FAULTY, "--json").out)
     (folder / "one.json").write_text(mergecheck("run", "case.json", "--engine", FAULTY, "--json").out)
+    part = ("fuzz", "--engine", "echo_engine:KnowsNothing", "--seed", "1", "--range", "0:2", "--json")
+    (folder / "part.json").write_text(mergecheck(*part).out)
     (folder / "matrix.json").write_text(json.dumps(STORED))
     for command, code in COMMANDS:
         words = [_place(word, folder) for word in command.split()]

@@ -41,6 +41,7 @@ ELSEWHERE = {
     "harness/processes/temp_dirs.py": _TEMPORARY,
     "harness/engines/spark/workers.py": "a name that no one can guess, under the table root that the user names",
     "harness/engines/subprocess_worker.py": _TEMPORARY,
+    "harness/search/on_spark.py": _TEMPORARY,
 }
 _NAMES = {
     *("write_text", "write_bytes", "mkdir", "makedirs", "touch", "unlink", "rmdir", "rmtree", "removedirs", "rename"),

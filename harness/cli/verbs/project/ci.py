@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +14,12 @@ from mergecheck.harness.processes.output_files import append, write_text
 from mergecheck.harness.report.ci.github import annotation_lines, step_summary
 from mergecheck.harness.report.ci.junit import junit_xml
 from mergecheck.harness.report.ci.results import read_result
-from mergecheck.harness.report.ci.workflows import write_workflows
+from mergecheck.harness.report.ci.workflows import JOBS, WORKFLOWS, write_workflows
 from mergecheck.harness.report.render import with_escapes
 from mergecheck.harness.verdict import ExitCode, UserInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
@@ -56,21 +60,37 @@ def report(*, results: tuple[Path, ...], github: bool, junit: Path | None) -> in
     return ExitCode.AGREE
 
 
+def _into(default: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--into",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path(default),
+        show_default=True,
+        metavar="DIR",
+        help="Where to write them.",
+    )
+
+
 @ci.command()
-@click.option(
-    "--into",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(".github/workflows"),
-    show_default=True,
-    metavar="DIR",
-    help="Where to write them.",
-)
+@_into(".github/workflows")
 @json_option
 def github(*, into: Path, as_json: bool) -> int:
-    """Write workflows for pull requests, nights and new engine versions; what is there is never overwritten."""
-    files = [str(path) for path in write_workflows(into)]
+    """Write workflows for pull requests, nights, several machines and new engine versions; overwrite none."""
+    return _write(into, WORKFLOWS, as_json=as_json)
+
+
+@ci.command()
+@_into(".")
+@json_option
+def kubernetes(*, into: Path, as_json: bool) -> int:
+    """Write a job that checks the ranges of one run in several pods; overwrite none."""
+    return _write(into, JOBS, as_json=as_json)
+
+
+def _write(into: Path, names: tuple[str, ...], *, as_json: bool) -> ExitCode:
+    files = [str(path) for path in write_workflows(into, names)]
     if as_json:
         emit_json({"files": files})
     else:
-        show("\n".join(f"wrote {file}" for file in files) or "all workflows are there already")
+        show("\n".join(f"wrote {file}" for file in files) or "all files are there already")
     return ExitCode.AGREE
