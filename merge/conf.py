@@ -37,6 +37,7 @@ BROADCAST_SOURCE = OWN_PREFIX + "broadcastSource.enabled"
 LOW_SHUFFLE = OWN_PREFIX + "lowShuffle.enabled"
 SINGLE_SCAN = OWN_PREFIX + "singleScan.enabled"
 ONE_TASK = OWN_PREFIX + "oneTask.enabled"
+ARROW_REWRITE = OWN_PREFIX + "arrowRewrite"
 SKIP_FILES_BY_SOURCE = OWN_PREFIX + "skipFilesBySource.enabled"
 LARGE_TABLE_BYTES = OWN_PREFIX + "largeTableBytes"
 
@@ -73,12 +74,24 @@ class AutomaticWidening(Enum):
     NEVER = "never"
 
 
+class ArrowRewrite(Enum):
+    """``arrowRewrite``: which merges go round Spark's join: large ones, all that can, none."""
+
+    AUTO = "auto"
+    ALL = "all"
+    NONE = "none"
+
+
 def _flag(given: str) -> bool:
     return {"true": True, "false": False}[given.strip().lower()]
 
 
 def _materialize_source(given: str) -> MaterializeSource:
     return MaterializeSource(given.strip().lower())
+
+
+def _arrow_rewrite(given: str) -> ArrowRewrite:
+    return ArrowRewrite(given.strip().lower())
 
 
 def _store_assignment_policy(given: str) -> StoreAssignmentPolicy:
@@ -130,6 +143,7 @@ class MergeConf:
         prune_by_source_keys: files without a key of the source are not scanned for matches.
         broadcast_source: a small source is sent to every task instead of shuffling the target.
         low_shuffle: rows that a merge leaves alone are copied file by file, outside the join.
+        arrow_rewrite: whether Python workers find matches and rewrite files without Spark's join.
         skip_files_by_source: with a NOT MATCHED BY SOURCE clause, files to which none applies are left alone.
         large_table_bytes: size of files from which the last three are used; below they cost more than they save.
     """
@@ -186,6 +200,9 @@ class MergeConf:
     prune_by_source_keys: bool = _setting(PRUNE_BY_SOURCE_KEYS, default=True)
     broadcast_source: bool = _setting(BROADCAST_SOURCE, default=True)
     low_shuffle: bool = _setting(LOW_SHUFFLE, default=True)
+    arrow_rewrite: ArrowRewrite = _setting(  # noqa: RUF009 - a field
+        ARROW_REWRITE, ArrowRewrite.AUTO, _arrow_rewrite, allowed="auto, all or none", error=_NO_OPTION
+    )
     skip_files_by_source: bool = _setting(SKIP_FILES_BY_SOURCE, default=False)
     large_table_bytes: int = _setting(LARGE_TABLE_BYTES, 16 * 2**20, _bytes, allowed="a number of bytes, 0 or more")
 

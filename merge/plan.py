@@ -15,6 +15,11 @@ from mergecheck.merge.executors.first_scan import plan_first_scan
 from mergecheck.merge.executors.insert_only import write_only_inserts
 from mergecheck.merge.executors.joins import Joins
 from mergecheck.merge.executors.merge_run import uses_insert_only_path
+from mergecheck.merge.executors.optimizations.arrow_rewrite import (
+    find_arrow_matches,
+    plan_arrow_rewrite,
+    rewrite_with_arrow,
+)
 from mergecheck.merge.executors.optimizations.broadcast import BroadcastJoins
 from mergecheck.merge.executors.optimizations.by_source_files import leaves_files_by_source, plan_first_scan_by_source
 from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
@@ -57,6 +62,9 @@ def execute(run: MergeRun) -> PathResult:
     if uses_insert_only_path(run.merge, run.conf):
         run.ways["insert_only"] += 1
         return _insert_without_first_scan(run)
+    done = _merge_with_arrow(run)
+    if done is not None:
+        return done
     done = merge_in_single_scan(run) if run.conf.single_scan and not run.marks_rows else None
     if done is not None:
         run.ways["single_scan"] += 1
@@ -72,6 +80,27 @@ def execute(run: MergeRun) -> PathResult:
         return rewrite_with_low_shuffle(run, touched)
     run.ways["classic"] += 1
     return write_all_changes(run, touched)
+
+
+def _merge_with_arrow(run: MergeRun) -> PathResult | None:
+    plan = plan_arrow_rewrite(run)
+    if plan is None:
+        return None
+    before = run.ways.copy()
+    matches = find_arrow_matches(run, plan)
+    if matches is not None and matches.touched.files:
+        done = rewrite_with_arrow(run, matches)
+    elif matches is not None:
+        done = write_only_inserts(run, filter_matched_rows=False, first_scan=matches.touched)
+    else:
+        done = None
+    if matches is None or done is None:  # what was counted is not used
+        run.ways.clear()
+        run.ways.update(before)
+        return None
+    run.count_scan(matches.touched.scanned)
+    run.ways["arrow_rewrite"] += 1
+    return done
 
 
 def _insert_without_first_scan(run: MergeRun) -> PathResult:

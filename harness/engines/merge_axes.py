@@ -62,6 +62,16 @@ MERGE_AXES: tuple[Axis, ...] = (
         may_change=(MayChange(WRITTEN | REWRITTEN | {"commit", "path"}, ("R-414",)),),
     ),
     Axis(
+        "arrow-rewrite",
+        setting=conf.ARROW_REWRITE,
+        paths=("arrow_rewrite",),
+        applies_to=("equality-on",),
+        base="none",  # random cases are too small for auto
+        values={"none": "none", "all": "all"},
+        sentence="Python workers find matches and rewrite files, without Spark's join",
+        may_change=(OTHER_TASKS,),
+    ),
+    Axis(
         "source-keys",
         setting=conf.PRUNE_BY_SOURCE_KEYS,
         paths=("source_keys",),

@@ -66,7 +66,7 @@ def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
         and not run.writer.checks
         and touched.num_multiple_matches == 0
         and sum(rows) <= MAX_ROWS
-        and _is_flat(merge)
+        and is_flat(merge)
         and conditions_cannot_fail(merge)
     )
 
@@ -77,7 +77,7 @@ def _broadcasts_source(run: MergeRun, files: Sequence[DataFile]) -> bool:
     return run.source.is_stable and may_broadcast(run.conf, run.merge, run.source, files, columns)
 
 
-def _is_flat(merge: ResolvedMerge) -> bool:
+def is_flat(merge: ResolvedMerge) -> bool:
     """Return whether all columns are atomic, and those that the table has keep their types."""
     old, new = merge.target_schema.fields, merge.final_schema.fields
     return all(isinstance(field.dataType, t.AtomicType) for field in new) and all(
@@ -126,14 +126,14 @@ def _copy_other_rows(
     copies = [FileToCopy(location=f.location, left_out=tuple(positions.pop(f.location, ())), ids=f.ids) for f in files]
     if positions:
         raise RuntimeError(f"rows of files that are not touched were changed: {', '.join(sorted(positions))}")
-    num_tasks = 1 if in_one_task else _num_copying_tasks(run.spark, files)
+    num_tasks = 1 if in_one_task else num_copying_tasks(run.spark, files)
     groups = tuple(tuple(copies[i::num_tasks]) for i in range(num_tasks))
     stored = frozenset(run.snapshot.stored_schema.names)
     function = functools.partial(copy_groups, run.writer.task(change_data=False), stored, groups)
     return run.writer.run(run.spark.range(0, num_tasks, 1, num_tasks), function)
 
 
-def _num_copying_tasks(spark: SparkSession, files: Sequence[DataFile]) -> int:
+def num_copying_tasks(spark: SparkSession, files: Sequence[DataFile]) -> int:
     """Choose how many tasks copy files: as many as a shuffle has, unless each had too much or too little to do."""
     num_bytes = sum(file.size for file in files)
     at_least, at_most = -(-num_bytes // MOST_BYTES_COPIED), -(-num_bytes // LEAST_BYTES_COPIED)

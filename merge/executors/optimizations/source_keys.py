@@ -14,6 +14,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import types as t
 from sqlglot import exp
 
@@ -26,7 +27,7 @@ from mergecheck.merge.table.reading.key_ranges import POSITION_DDL, KeyRanges, h
 from mergecheck.merge.table.storage.workers import run_in_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mergecheck.merge.executors.merge_run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
@@ -74,6 +75,31 @@ def files_with_source_keys(run: MergeRun) -> tuple[DataFile, ...]:
     run.ways["files_pruned"] += len(run.candidates) - len(hits)
     _logger.debug("files_with_source_keys: %d of %d candidates", len(hits), len(run.candidates))
     return tuple(file for position, file in enumerate(run.candidates) if position in hits)
+
+
+def files_with_keys_of(run: MergeRun, columns: Mapping[tuple[int, int], int], keys: pa.Table) -> tuple[DataFile, ...]:
+    """Keep the candidates as ``files_with_source_keys`` does, if the driver has the keys: no job runs.
+
+    Args:
+        run: the merge under way.
+        columns: the place of the source's column in ``keys``, by the pair that ON equates.
+        keys: the keys of the source.
+    """
+    ranges = {pair: found for pair in key_pairs(run.merge) if pair in columns and (found := _ranges(run, pair))}
+    if not ranges:
+        return run.candidates
+    given = [_as_key(keys.column(columns[pair]), is_double=found.is_double) for pair, found in ranges.items()]
+    batch = pa.RecordBatch.from_arrays(given, names=[str(place) for place in range(len(given))])
+    hits = {row for found in hit_positions(list(ranges.values()), [batch]) for row in found.column(0).to_pylist()}
+    run.ways["source_keys"] += 1
+    run.ways["files_pruned"] += len(run.candidates) - len(hits)
+    return tuple(file for position, file in enumerate(run.candidates) if position in hits)
+
+
+def _as_key(column: pa.ChunkedArray, *, is_double: bool) -> pa.Array:
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    return column.cast(pa.float64() if is_double else pa.int64()).combine_chunks()
 
 
 def key_pairs(merge: ResolvedMerge) -> tuple[tuple[int, int], ...]:

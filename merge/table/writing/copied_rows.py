@@ -66,25 +66,35 @@ def _rows(task: WriteTask, storage: Storage, stored: frozenset[str], file: FileT
         first = 0
         for group in range(parquet.num_row_groups):
             read = parquet.read_row_group(group, use_threads=False)
-            rows = _with_ids(_as_output(read, task.schema, stored), read, task, file.ids, first=first)
+            rows = _with_ids(as_output(read, task.schema, stored), read, task, file.ids, first=first)
             last = first + rows.num_rows
-            inside = left_out[np.searchsorted(left_out, first) : np.searchsorted(left_out, last)] - first
-            if len(inside):
-                kept = np.ones(rows.num_rows, dtype=bool)
-                kept[inside] = False
-                rows = rows.filter(pa.array(kept))
+            rows = without_rows(rows, within(left_out, first, last))
             first = last
             if rows.num_rows:
                 yield rows
 
 
-def _as_output(rows: pa.Table, schema: pa.Schema, stored: frozenset[str]) -> pa.Table:
+def within(positions: np.ndarray, first: int, last: int) -> np.ndarray:
+    """Cut a range out of ascending positions, and count them from its start."""
+    return positions[np.searchsorted(positions, first) : np.searchsorted(positions, last)] - first
+
+
+def without_rows(rows: pa.Table, positions: np.ndarray) -> pa.Table:
+    """Leave out the rows at some positions."""
+    if not len(positions):
+        return rows
+    kept = np.ones(rows.num_rows, dtype=bool)
+    kept[positions] = False
+    return rows.filter(pa.array(kept))
+
+
+def as_output(rows: pa.Table, schema: pa.Schema, stored: frozenset[str]) -> pa.Table:
     """Arrange a file's columns as the writer's input; a column that the file lacks is NULL (R-241).
 
     Columns are cast to the table's types first: Arrow cannot filter some types of files, such as string views.
     """
     actions = pa.chunked_array([pa.array(np.full(rows.num_rows, int(RowAction.COPY), np.int32))])
-    columns = [_column(rows, field) if field.name in stored else _nulls(rows, field.type) for field in schema]
+    columns = [file_column(rows, field) if field.name in stored else _nulls(rows, field.type) for field in schema]
     return pa.Table.from_arrays([actions, *columns], names=[ACTION, *schema.names])
 
 
@@ -113,7 +123,8 @@ def _with_ids(output: pa.Table, rows: pa.Table, task: WriteTask, ids: FileIds | 
     return output
 
 
-def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray:
+def file_column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray:
+    """Find a column of the table in rows of a file, in the table's type; it is NULL if the file lacks it (R-241)."""
     names = [field.name] if field.name in rows.column_names else _same_but_for_case(rows, field.name)
     if not names:
         return _nulls(rows, field.type)

@@ -14,6 +14,7 @@ from tools.benchmarks.merge_benchmark.additions import ADDITIONS
 from tools.benchmarks.merge_benchmark.cases import CASES, SourceShape, TargetKind
 from tools.benchmarks.merge_benchmark.delta_log import copy_table
 from tools.benchmarks.merge_benchmark.engines import DeltaRsMerge, Measured
+from tools.benchmarks.merge_benchmark.limit import Limit
 from tools.benchmarks.merge_benchmark.plot import plot
 from tools.benchmarks.merge_benchmark.report import markdown
 from tools.benchmarks.merge_benchmark.runs import CaseResult, WrongMetricsError, check, expect, run_case
@@ -69,6 +70,23 @@ def test_delta_rs_runs_the_cases(tables: Tables, name: str) -> None:
     """Its counts of copied rows are its own, so only cases without a number for these run here."""
     (result,) = run_case(BY_NAME[name], [DeltaRsMerge()], tables, iterations=2, report=lambda _: None)
     assert len(result.runs) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "multiple_insert_only_f0.05_m0_n0.5",
+        "delete_only_f0.05_m0.05_n0",
+        "upsert_f0.05_m0_n0.1",
+        "upsert_f0.05_m0.5_n0.001",
+        "upsert_f0.05_m0.1_n0",
+    ],
+)
+def test_the_limit_writes_the_rows_of_each_case(tables: Tables, name: str) -> None:
+    """It is held to the numbers of rows as every engine is, and leaves cases alone that it does not know."""
+    (result,) = run_case(BY_NAME[name], [Limit()], tables, iterations=1, report=lambda _: None)
+    assert len(result.runs) == 1
+    assert run_case(BY_NAME["by_source_update"], [Limit()], tables, iterations=1, report=lambda _: None) == []
 
 
 def test_a_copy_shares_its_files_and_has_a_log_of_its_own(tables: Tables, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from tools.benchmarks.merge_benchmark.additions import ADDITIONS
 from tools.benchmarks.merge_benchmark.cases import CASES, Keys
 from tools.benchmarks.merge_benchmark.engines import DeltaRsMerge, DeltaSparkMerge, PySparkMerge, start_spark
+from tools.benchmarks.merge_benchmark.limit import Limit
 from tools.benchmarks.merge_benchmark.plot import plot
 from tools.benchmarks.merge_benchmark.report import document, markdown
 from tools.benchmarks.merge_benchmark.runs import run_case
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from tools.benchmarks.merge_benchmark.runs import CaseResult
 
 _ON_SPARK = (PySparkMerge.name, DeltaSparkMerge.name)
-_ENGINES = (*_ON_SPARK, DeltaRsMerge.name)
+_ENGINES = (*_ON_SPARK, DeltaRsMerge.name, Limit.name)
 
 
 def main() -> None:
@@ -52,15 +53,17 @@ def main() -> None:
             vectors=arguments.vectors,
         )
         for case in cases:
-            results += run_case(case, engines, tables, iterations=arguments.iterations, report=_progress)
+            results += run_case(
+                case, engines, tables, iterations=arguments.iterations, warm_up=arguments.warm_up, report=_progress
+            )
             _write(results, tables, arguments)  # after each case, so that an interrupted run leaves its results
-    text = markdown(results, tables, iterations=arguments.iterations)
+    text = markdown(results, tables, iterations=arguments.iterations, warm_up=arguments.warm_up)
     print(json.dumps(document(results, tables), indent=2) if arguments.json else text)
 
 
 def _write(results: list[CaseResult], tables: Tables, arguments: argparse.Namespace) -> None:
     if arguments.markdown:
-        text = markdown(results, tables, iterations=arguments.iterations)
+        text = markdown(results, tables, iterations=arguments.iterations, warm_up=arguments.warm_up)
         arguments.markdown.write_text(text, encoding="utf-8")
     if arguments.plot:
         arguments.plot.write_text(plot(results, tables), encoding="utf-8")
@@ -73,7 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--case", action="append", metavar="NAME", help="only this case, or those that NAME begins")
     parser.add_argument("--additions", action="store_true", help="also the cases that Delta Lake's benchmark lacks")
     parser.add_argument("--engine", action="append", choices=_ENGINES, help="pyspark and delta-spark by default")
-    parser.add_argument("--iterations", type=int, default=3, help="rounds; the first is warm-up")
+    parser.add_argument("--iterations", type=int, default=3, help="rounds, those of the warm-up too")
+    parser.add_argument("--warm-up", type=int, default=1, metavar="N", help="so many first rounds do not count")
     parser.add_argument("--keys", choices=[keys.value for keys in Keys], default=Keys.CLEAN.value)
     parser.add_argument("--layout", choices=[layout.value for layout in Layout], default=Layout.CLUSTERED.value)
     parser.add_argument("--vectors", action="store_true", help="targets with deletion vectors switched on")
@@ -111,6 +115,8 @@ def _engines(names: list[str], settings: list[str]) -> list[BenchmarkEngine]:
 
 
 def _engine(name: str, spark: SparkSession | None) -> BenchmarkEngine:
+    if name == Limit.name:
+        return Limit()
     if spark is None or name == DeltaRsMerge.name:
         return DeltaRsMerge()
     return PySparkMerge(spark) if name == PySparkMerge.name else DeltaSparkMerge(spark)

@@ -14,7 +14,8 @@ MATCHING_KEYS = "t.wr_order_number = s.wr_order_number AND t.wr_item_sk = s.wr_i
 
 UPDATE_ALL = "WHEN MATCHED THEN UPDATE SET *"
 INSERT_ALL = "WHEN NOT MATCHED THEN INSERT *"
-_INSERT_EVEN = "WHEN NOT MATCHED AND s.wr_item_sk % 2 = 0 THEN INSERT *"
+DELETE_ALL = "WHEN MATCHED THEN DELETE"
+INSERT_EVEN = "WHEN NOT MATCHED AND s.wr_item_sk % 2 = 0 THEN INSERT *"
 
 
 class Keys(Enum):
@@ -99,7 +100,7 @@ def _insert_only(n: float, *, several: bool) -> BenchmarkCase:
     return BenchmarkCase(
         name=f"{kind}_insert_only_f0.05_m0_n{n:g}",
         shape=_shape(0.05, 0, n),
-        clauses=(_INSERT_EVEN, INSERT_ALL) if several else (INSERT_ALL,),
+        clauses=(INSERT_EVEN, INSERT_ALL) if several else (INSERT_ALL,),
         inserted=_NOT_MATCHED,
     )
 
@@ -119,7 +120,7 @@ CASES: tuple[BenchmarkCase, ...] = (
     BenchmarkCase(
         name="delete_only_f0.05_m0.05_n0",
         shape=_shape(0.05, 0.05, 0),
-        clauses=("WHEN MATCHED THEN DELETE",),
+        clauses=(DELETE_ALL,),
         deleted=_MATCHED,
     ),
     *(_upsert(0.05, m, 0.1) for m in (0.0, 0.01, 0.1)),

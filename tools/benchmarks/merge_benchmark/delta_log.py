@@ -78,9 +78,14 @@ def _protocol(properties: Mapping[str, str]) -> dict[str, Any]:
     return {"minReaderVersion": 1, "minWriterVersion": 4 if properties else 2}  # 4: the change data feed
 
 
+def log_file(table: Path, version: int) -> Path:
+    """Return the file of a version."""
+    return table / "_delta_log" / f"{version:020}.json"
+
+
 def actions_of(table: Path, version: int) -> list[dict[str, Any]]:
     """Read the actions of a version; none where there is no such version."""
-    file = table / "_delta_log" / f"{version:020}.json"
+    file = log_file(table, version)
     if not file.exists():
         return []
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -68,6 +68,9 @@ class BenchmarkEngine(Protocol):
 
     name: str
 
+    def takes(self, case: BenchmarkCase) -> bool:
+        """Return whether it can run a case."""
+
     def run(self, case: BenchmarkCase, target: Path, source: Path) -> float:
         """Merge a source into a target and return the seconds that it took."""
 
@@ -79,6 +82,10 @@ class PySparkMerge:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+
+    def takes(self, _case: BenchmarkCase) -> bool:
+        """Take every case."""
+        return True
 
     def run(self, case: BenchmarkCase, target: Path, source: Path) -> float:
         """Run ``merge_sql``."""
@@ -96,6 +103,10 @@ class DeltaSparkMerge:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
+    def takes(self, _case: BenchmarkCase) -> bool:
+        """Take every case."""
+        return True
+
     def run(self, case: BenchmarkCase, target: Path, source: Path) -> float:
         """Run the statement as SQL."""
         text = case.statement(f"delta.`{target}`", f"delta.`{source}`")
@@ -108,6 +119,10 @@ class DeltaRsMerge:
     """delta-rs by its Python builder; the source is streamed from its table."""
 
     name = "delta-rs"
+
+    def takes(self, _case: BenchmarkCase) -> bool:
+        """Take every case."""
+        return True
 
     def run(self, case: BenchmarkCase, target: Path, source: Path) -> float:
         """Build the merge of the case's clauses and execute it."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tools.benchmarks.merge_benchmark.runs import CaseResult
     from tools.benchmarks.merge_benchmark.tables import Tables
 
-_COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c")
+_COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#7f7f7f")
 _LEFT, _RIGHT, _TOP = 270, 60, 60
 _BAR, _GAP, _WIDTH = 11, 9, 900
 

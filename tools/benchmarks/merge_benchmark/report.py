@@ -17,7 +17,7 @@ BASELINE = "delta-spark"
 OURS = "pyspark"
 
 
-def markdown(results: Sequence[CaseResult], tables: Tables, *, iterations: int) -> str:
+def markdown(results: Sequence[CaseResult], tables: Tables, *, iterations: int, warm_up: int = 1) -> str:
     """Write a table with a line per case and the geometric means of the ratios."""
     engines = list(dict.fromkeys(result.engine for result in results))
     ratios = [engine for engine in engines if engine != OURS and OURS in engines]
@@ -27,7 +27,7 @@ def markdown(results: Sequence[CaseResult], tables: Tables, *, iterations: int) 
     told = (
         f"{tables.num_rows:,} rows of 24 columns in {tables.num_files} files, rows {tables.layout.value} by key, keys "
         f"{tables.keys.value}, seed {tables.seed}{', deletion vectors on' if tables.vectors else ''}; "
-        f"{_runs(iterations)}."
+        f"{_runs(iterations, warm_up)}."
     )
     lines = [
         told,
@@ -59,7 +59,9 @@ def document(results: Sequence[CaseResult], tables: Tables) -> dict[str, Any]:
 def ratios_of(results: Sequence[CaseResult], engine: str, *, additions: bool, cpu: bool = False) -> list[float]:
     """Divide an engine's time, or processor time, by ``pyspark``'s, case by case."""
     ratios = (
-        _ratio(found, engine, cpu=cpu) for found in _by_case(results) if found[engine].case.is_addition is additions
+        _ratio(found, engine, cpu=cpu)
+        for found in _by_case(results)
+        if engine in found and found[engine].case.is_addition is additions
     )
     return [ratio for ratio in ratios if not math.isnan(ratio)]
 
@@ -83,18 +85,21 @@ def _cells(found: dict[str, CaseResult], engines: Sequence[str], ratios: Sequenc
     amplification = one.copied_per_change
     return [
         one.case.name,
-        *(f"{found[engine].seconds:.2f}" for engine in engines),
-        *(f"{_ratio(found, engine, cpu=False):.2f}" for engine in ratios),
-        *(f"{found[engine].cpu_seconds or 0:.1f}" for engine in engines),
-        *(f"{_ratio(found, engine, cpu=True):.2f}" for engine in ratios),
-        " / ".join(str(found[engine].runs[-1].files_removed) for engine in engines),
-        " / ".join(str(found[engine].runs[-1].files_added) for engine in engines),
+        *(f"{found[engine].seconds:.2f}" if engine in found else "-" for engine in engines),
+        *(f"{_ratio(found, engine, cpu=False):.2f}" if engine in found else "-" for engine in ratios),
+        *(f"{found[engine].cpu_seconds or 0:.1f}" if engine in found else "-" for engine in engines),
+        *(f"{_ratio(found, engine, cpu=True):.2f}" if engine in found else "-" for engine in ratios),
+        " / ".join(str(found[engine].runs[-1].files_removed) if engine in found else "-" for engine in engines),
+        " / ".join(str(found[engine].runs[-1].files_added) if engine in found else "-" for engine in engines),
         "-" if amplification is None else f"{amplification:.2f}",
     ]
 
 
-def _runs(iterations: int) -> str:
-    return "one run, without warm-up" if iterations == 1 else f"medians of {iterations - 1} after one warm-up"
+def _runs(iterations: int, warm_up: int) -> str:
+    before = min(warm_up, iterations - 1)
+    if iterations == 1:
+        return "one run, without warm-up"
+    return f"medians of {iterations - before} after {'one warm-up' if before == 1 else f'{before} rounds of warm-up'}"
 
 
 def _means(results: Sequence[CaseResult], engines: Sequence[str]) -> list[str]:

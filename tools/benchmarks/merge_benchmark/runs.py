@@ -70,15 +70,17 @@ def run_case(
     tables: Tables,
     *,
     iterations: int,
+    warm_up: int = 1,
     report: Callable[[str], None],
 ) -> list[CaseResult]:
-    """Run a case on every engine in turn, ``iterations`` times; the first round is warm-up and does not count.
+    """Run a case in turn on every engine that takes it; the first rounds are warm-up, and count only if all are.
 
     Raises:
         WrongMetricsError: a run changed other numbers of rows than it had to.
     """
     target, source = tables.target(case.target), tables.source(case.shape, case.target)
     expected = expect(case, target, source, tables)
+    engines = [engine for engine in engines if engine.takes(case)]
     runs: dict[str, list[Measured]] = {engine.name: [] for engine in engines}
     for iteration in range(iterations):
         for engine in engines:
@@ -92,7 +94,7 @@ def run_case(
             shutil.rmtree(copy)
             check(case, engine.name, expected, run)
             report(f"{case.name} {engine.name} {iteration}: {run.seconds:.2f} s, CPU {run.cpu_seconds or 0:.1f} s")
-            if iteration > 0 or iterations == 1:
+            if iteration >= min(warm_up, iterations - 1):
                 runs[engine.name].append(run)
     return [CaseResult(case=case, engine=name, runs=tuple(found)) for name, found in runs.items()]
 
