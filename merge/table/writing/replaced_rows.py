@@ -109,16 +109,25 @@ def _rows_of_file(
     ):
         first = 0
         for group in range(parquet.num_row_groups):
-            rows = as_output(parquet.read_row_group(group, use_threads=False), task.schema, stored)
-            last = first + rows.num_rows
-            yield without_rows(rows, np.concatenate([within(deleted, first, last), within(changed, first, last)]))
-            inside = (positions >= first) & (positions < last)
-            for number in np.unique(fired[inside & (fired >= 0)]):
+            last = first + parquet.metadata.row_group(group).num_rows
+            gone = np.concatenate([within(deleted, first, last), within(changed, first, last)])
+            inside = (positions >= first) & (positions < last) & (fired >= 0)
+            clauses = [source.clauses[number] for number in np.unique(fired[inside])]
+            rows = None
+            if len(gone) < last - first or any(None in clause.values for clause in clauses):  # else none of it stays
+                rows = as_output(parquet.read_row_group(group, use_threads=False), task.schema, stored)
+                yield without_rows(rows, gone)
+            for number in np.unique(fired[inside]):
                 chosen = inside & (fired == number)
-                kept = [1 + place for place, value in enumerate(source.clauses[number].values) if value is None]
-                old = rows.select(kept).take(pa.array(positions[chosen] - first))
+                old = None if rows is None else _kept(rows, source.clauses[number], positions[chosen] - first)
                 yield _rows_of_clause(task, source, int(number), sources[chosen], old=old)
             first = last
+
+
+def _kept(rows: pa.Table, clause: RowsOfClause, positions: np.ndarray) -> pa.Table:
+    """Cut out the old values that a clause keeps."""
+    kept = [1 + place for place, value in enumerate(clause.values) if value is None]
+    return rows.select(kept).take(pa.array(positions))
 
 
 def _rows_of_clause(
