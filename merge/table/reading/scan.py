@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -17,13 +19,13 @@ from mergecheck.merge.table.reading.field_ids import check_field_ids
 from mergecheck.merge.table.reading.file_sizes import check_sizes
 from mergecheck.merge.table.reading.live_rows import without_deleted_rows
 from mergecheck.merge.table.reading.row_ids import COMMIT_VERSION, ROW_ID, ids_of_file, row_ids, stored_ids
-from mergecheck.merge.table.storage.paths import literal_path
+from mergecheck.merge.table.storage.paths import is_in_store, literal_path
 from mergecheck.merge.types.fields import type_sql
 from mergecheck.merge.types.text_limits import DECLARED_TYPE, char_length
 from mergecheck.merge.types.widening import was_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -37,6 +39,9 @@ _PATH, _ROW, _POSITION = "_scanned_path_", "_scanned_row_", "_position_"
 _METADATA, _OTHER_METADATA = "_metadata", "_file_metadata_"
 MAX_INLINE_FILES = 8
 """Values of so many files are written into the query; values of more files are joined."""
+# From how many paths on Spark lists them in a job, by default and by its setting, which is the session's.
+_LISTED_AT_ONCE, _LISTING_THRESHOLD = 32, "spark.sql.sources.parallelPartitionDiscovery.threshold"
+_LISTING = threading.Lock()
 _NO_IDENTITY = (f"CAST('' AS STRING) AS {FILE_NAME}", f"CAST(0 AS BIGINT) AS {ROW_INDEX}")
 _NO_IDS = (f"CAST(0 AS BIGINT) AS {ROW_ID}", f"CAST(0 AS BIGINT) AS {COMMIT_VERSION}")
 
@@ -210,15 +215,31 @@ def _read_parquet(
     spark: SparkSession, fields: Sequence[t.StructField], files: Sequence[DataFile]
 ) -> tuple[DataFrame, str]:
     """Read columns of files, and return the name of the file's metadata."""
-    frame = (
-        spark.read.options(**_READ_OPTIONS)
-        .schema(t.StructType([_nullable(field) for field in fields]))
-        .parquet(*(literal_path(file.location) for file in files))
-    )
+    reader = spark.read.options(**_READ_OPTIONS).schema(t.StructType([_nullable(field) for field in fields]))
+    with _listed_by_the_driver(spark, files):
+        frame = reader.parquet(*(literal_path(file.location) for file in files))
     if all(field.name.lower() != _METADATA for field in fields):
         return frame, _METADATA
     hidden = frame.metadataColumn(_METADATA)  # the table has a column of that name
     return frame.select("*", hidden.alias(_OTHER_METADATA)), _OTHER_METADATA
+
+
+@contextmanager
+def _listed_by_the_driver(spark: SparkSession, files: Sequence[DataFile]) -> Iterator[None]:
+    """Keep Spark from looking at each of many local files in a task of its own, which takes far longer than a look."""
+    if len(files) <= _LISTED_AT_ONCE or any(is_in_store(file.location) for file in files):
+        yield
+        return
+    with _LISTING:
+        before = spark.conf.get(_LISTING_THRESHOLD, None)
+        spark.conf.set(_LISTING_THRESHOLD, str(len(files)))
+        try:
+            yield
+        finally:
+            if before is None:
+                spark.conf.unset(_LISTING_THRESHOLD)
+            else:
+                spark.conf.set(_LISTING_THRESHOLD, before)
 
 
 def _decoded(file_path: str) -> str:
