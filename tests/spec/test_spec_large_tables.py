@@ -6,7 +6,9 @@ feed is on. Every size counts as large.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -22,10 +24,9 @@ from mergecheck.merge.executors.classic import find_touched_files
 from mergecheck.merge.executors.first_scan import plan_first_scan, scan_for_matches
 from mergecheck.merge.executors.optimizations.low_shuffle import uses_low_shuffle
 from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys, plan_first_scan_by_keys
+from mergecheck.merge.table.reading.scan import scan_files
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from merge_tables import Rows, Table
     from pyspark.sql import SparkSession
 
@@ -220,3 +221,18 @@ def test_a_small_source_is_broadcast_to_large_tables(spark: SparkSession, table:
             assert query is not None
             plans.append(query._jdf.queryExecution().executedPlan().toString())
     assert ["BroadcastHashJoin" in plan for plan in plans] == [True, False]
+
+
+def test_many_local_files_are_listed_without_a_job(spark: SparkSession, table: Table) -> None:
+    """Spark would list more than 32 in a task each; its setting for that is afterwards as it was."""
+    snapshot = table.prepared(UPSERT, SOURCE).snapshot
+    one = snapshot.files[0]
+    copies = [str(shutil.copy(one.location, Path(table.path) / f"copy-{number}.parquet")) for number in range(33)]
+    context, setting = spark.sparkContext, "spark.sql.sources.parallelPartitionDiscovery.threshold"
+    for before in (None, "7"):
+        with settings_of(spark, {} if before is None else {setting: before}):
+            context.setJobGroup("listing", "the scan of many files")
+            scan_files(spark, snapshot, [replace(one, location=copy) for copy in copies])
+            assert spark.conf.get(setting, None) == before
+    assert not context.statusTracker().getJobIdsForGroup("listing")
+    context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type] # which removes it

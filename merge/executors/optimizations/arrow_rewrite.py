@@ -79,7 +79,7 @@ LEAST_BYTES = 16 * 2**20
 MAX_SOURCE_ROWS, MAX_SOURCE_BYTES = 1_000_000, 256 * 2**20
 """Limits of the source: the driver and every task hold its keys, and then its values."""
 
-_TARGET_COLUMN = re.compile(r"\btarget_\d+\b")
+_TARGET_COLUMN, _SOURCE_COLUMN = re.compile(r"\btarget_\d+\b"), re.compile(r"source_\d+")
 _SAME = (t.DateType, t.BooleanType, t.BinaryType, t.TimestampType, t.TimestampNTZType, t.FloatType, t.DoubleType)
 _IS_MATCHED, _IS_NOT_MATCHED = "_matched_clause_", "_not_matched_clause_"
 
@@ -299,7 +299,9 @@ def _read_source(run: MergeRun, plan: ArrowPlan) -> pa.Table:
 
 
 def _guarded(plan: ArrowPlan, number: int, value: str) -> str:
-    """Evaluate a value only on rows for which a clause that has it could fire (R-254)."""
+    """Evaluate a value only on rows for which a clause that has it could fire (R-254); a column needs no care."""
+    if _SOURCE_COLUMN.fullmatch(value):
+        return value
     fired = ", ".join(str(place) for place, clause in enumerate(plan.clauses) if number in clause.values)
     return f"CASE WHEN {_IS_MATCHED} IN ({fired}) OR {_IS_NOT_MATCHED} IN ({fired}) THEN {value} END"
 
