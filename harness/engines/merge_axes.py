@@ -66,6 +66,7 @@ MERGE_AXES: tuple[Axis, ...] = (
         setting=conf.ARROW_REWRITE,
         paths=("arrow_rewrite",),
         applies_to=("equality-on",),
+        drawn=False,
         base="none",  # random cases are too small for auto
         values={"none": "none", "all": "all"},
         sentence="Python workers find matches and rewrite files, without Spark's join",

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 LEAST_BYTES = 16 * 2**20
 """Size of candidate files from which ``auto`` takes this way; smaller merges are over sooner without it."""
-MAX_SOURCE_ROWS, MAX_SOURCE_BYTES = 1_000_000, 256 * 2**20
+MAX_SOURCE_ROWS, MAX_SOURCE_BYTES = 500_000, 64 * 2**20
 """Limits of the source: the driver and every task hold its keys, and then its values."""
 
 _TARGET_COLUMN, _SOURCE_COLUMN = re.compile(r"\btarget_\d+\b"), re.compile(r"source_\d+")
