@@ -201,7 +201,7 @@ class MergeConf:
     broadcast_source: bool = _setting(BROADCAST_SOURCE, default=True)
     low_shuffle: bool = _setting(LOW_SHUFFLE, default=True)
     arrow_rewrite: ArrowRewrite = _setting(  # noqa: RUF009 - a field
-        ARROW_REWRITE, ArrowRewrite.AUTO, _arrow_rewrite, allowed="auto, all or none", error=_NO_OPTION
+        ARROW_REWRITE, ArrowRewrite.NONE, _arrow_rewrite, allowed="auto, all or none", error=_NO_OPTION
     )
     skip_files_by_source: bool = _setting(SKIP_FILES_BY_SOURCE, default=False)
     large_table_bytes: int = _setting(LARGE_TABLE_BYTES, 16 * 2**20, _bytes, allowed="a number of bytes, 0 or more")

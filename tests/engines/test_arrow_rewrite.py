@@ -109,8 +109,8 @@ LEFT = {
     "decimals-of-two-sizes": keyed(
         "DECIMAL(10,2) / DECIMAL(12,3)", (((Decimal("1.50"), 1),),), ((Decimal("1.500"), 3),)
     ),
-    "switched-off": replace(CASE, conf={conf.ARROW_REWRITE: "none"}),
-    "too-small": replace(CASE, conf={}),
+    "switched-off": replace(CASE, conf={}),
+    "too-small": replace(CASE, conf={conf.ARROW_REWRITE: "auto"}),
 }
 
 
