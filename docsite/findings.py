@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = Path(__file__).parents[1] / "docs" / "findings"
 PAGE = "findings/README.md"
+RESULTS = FOLDER / "releases.json"
+SHOWS, RIGHT = "shows", "right"
 FIELDS = ("Where", "Kind", "Rule", "Status")
 REPORT = ("Versions", "Documented")
 """What a page has besides if it is ready to be sent to the engine's project."""
@@ -29,6 +38,14 @@ which releases. They have not been sent.
 
 | Report | Versions that show it | What is documented |
 |---|---|---|
+"""
+
+_BY_RELEASE = """
+## By release
+
+The minimal cases of the findings ran on these releases (`python -m tools.benchmarks.finding_releases`). A finding is
+*confirmed by fix* if a later release of the engine is right and shows it no more.
+
 """
 
 _ENGINES = {
@@ -65,6 +82,7 @@ def listing() -> str:
     for page in ready_to_send():
         title, head = head_of(page)
         parts.append(f"| [{title}]({page.name}) | {' | '.join(head[field] for field in REPORT)} |\n")
+    parts.append(by_release())
     for engine in (*_ENGINES.values(), _OTHERS):
         parts.append(f"\n## {engine}\n\n| Finding | {' | '.join(FIELDS)} |\n|{'---|' * (len(FIELDS) + 1)}\n")
         for page in pages():
@@ -72,6 +90,42 @@ def listing() -> str:
                 title, head = head_of(page)
                 parts.append(f"| [{title}]({page.name}) | {' | '.join(head[field] for field in FIELDS)} |\n")
     return "".join(parts)
+
+
+def by_release() -> str:
+    """Write which release introduced each finding, which one mended it, and how many are confirmed, ready or sent."""
+    results: dict[str, dict[str, dict[str, str]]] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    rows, confirmed = [], 0
+    for engine, found in results.items():
+        for name, states in found.items():
+            introduced, mended = introduced_and_mended(states)
+            confirmed += bool(mended)
+            page, _, case = name.partition("/")
+            title = f"[{page}]({page}.md)" + (f", `{case}`" if case else "")
+            upstream = head_of(FOLDER / f"{page}.md")[1].get("Upstream", "not looked up")
+            rows.append(f"| {engine} | {title} | {introduced} | {mended or '-'} | {upstream} |\n")
+    counts = f"Confirmed by fix: {confirmed} of {len(rows)} cases. Ready to send: {len(ready_to_send())}. Sent: 0.\n"
+    head = "\n| Engine | Finding | First shown by | Mended in | Upstream |\n|---|---|---|---|---|\n"
+    return "".join([_BY_RELEASE, counts, head, *rows])
+
+
+def introduced_and_mended(states: Mapping[str, str]) -> tuple[str, str]:
+    """Tell which release shows a finding first, and which one is right after the last that shows it; "" for none.
+
+    Args:
+        states: the state of each release, as ``tools.benchmarks.finding_releases`` writes it.
+    """
+    known = [(version, state) for version, state in sorted(states.items(), key=lambda item: Version(item[0]))]
+    places = [place for place, (_, state) in enumerate(known) if state == SHOWS]
+    if not places:
+        return "no release that was tried", ""
+    first, last = places[0], places[-1]
+    before = [version for version, state in known[:first] if state == RIGHT]
+    rest = known[last + 1 :]
+    again = [version for version, state in known[first:last] if state == RIGHT]
+    earlier = f"{before[-1]} is right" if before else "no earlier release is known to be right"
+    gone = f"; right in between: {', '.join(again)}" if again else ""
+    return f"{known[first][0]} ({earlier}{gone})", next((version for version, state in rest if state == RIGHT), "")
 
 
 def _engine(name: str) -> str:

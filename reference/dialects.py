@@ -76,7 +76,7 @@ DATABRICKS = Dialect(
 DELTA_RS = Dialect(
     name="delta-rs",
     engines="delta-rs (deltalake 1.5 and later)",
-    known_by="its source (`operations/merge/validation.rs`); run",
+    known_by="its source (`operations/merge/validation.rs`) and delta-rs#4359; run",
     counts=Counted.ACTS,
     deletes_repeat=True,
 )

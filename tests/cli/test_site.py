@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -107,9 +108,42 @@ def test_reports_that_are_ready_to_send() -> None:
 
 
 def test_the_list_of_findings_has_each_once() -> None:
-    """In the table of its engine; a complete report is also in the table of those that are ready to send."""
-    ready, *tables = findings.listing().split("\n## ")[1:]
+    """In the table of its engine; a complete report is also in the table of those that are ready to send.
+
+    The table by release has those that ran.
+    """
+    ready, _, *tables = findings.listing().split("\n## ")[1:]
     for page in findings.pages():
         link = f"]({page.name})"
         assert sum(table.count(link) for table in tables) == 1, page.name
         assert (link in ready) == (page in findings.ready_to_send()), page.name
+
+
+@pytest.mark.parametrize(
+    ("states", "introduced", "mended"),
+    [
+        ({"1.0": "right", "1.1": "shows", "1.10": "shows"}, "1.1 (1.0 is right)", ""),
+        ({"1.9": "shows", "1.10": "right"}, "1.9 (no earlier release is known to be right)", "1.10"),
+        (
+            {"1.0": "cannot tell", "1.1": "shows", "1.2": "cannot tell", "1.3": "right"},
+            "1.1 (no earlier release is known to be right)",
+            "1.3",
+        ),
+        (
+            {"1.0": "shows", "2.0": "right", "2.1": "shows"},
+            "1.0 (no earlier release is known to be right; right in between: 2.0)",
+            "",
+        ),
+        ({"1.0": "differs otherwise"}, "no release that was tried", ""),
+    ],
+)
+def test_releases_that_introduced_and_mended_a_finding(states: dict[str, str], introduced: str, mended: str) -> None:
+    """Releases are ordered as versions, and one that cannot tell counts for neither."""
+    assert findings.introduced_and_mended(states) == (introduced, mended)
+
+
+def test_every_finding_by_release_has_a_page() -> None:
+    results = json.loads(findings.RESULTS.read_text())
+    pages = {page.stem for page in findings.pages()}
+    assert {name.partition("/")[0] for found in results.values() for name in found} <= pages
+    assert "Confirmed by fix: " in findings.listing()
