@@ -1,0 +1,1 @@
+"""A corpus of cases with derived results, for engines in other languages."""
