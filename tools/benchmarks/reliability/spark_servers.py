@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,20 +25,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 HOST = "127.0.0.1"
-# Spark runs no second attempt at a task on the host of the first; Linux has many addresses of its own.
-_WORKER_HOSTS = (HOST, "127.0.0.2" if sys.platform == "linux" else HOST)
-NUM_WORKERS = len(_WORKER_HOSTS)
+NUM_WORKERS = 2
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """A standalone cluster; ``page`` is the address of its master's web page."""
+    """A standalone cluster.
+
+    Attributes:
+        url: of the master.
+        page: the address of its web page.
+        work: the folder of the workers.
+        worker_groups: the process group of each worker, with its executors.
+    """
 
     url: str
     page: str
     work: Path
+    worker_groups: list[int] = field(default_factory=list)
 
     def state(self) -> dict[str, Any]:
         """The master's report of workers and applications."""
@@ -48,8 +54,8 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """Start a master and two workers of one core and one GiB each."""
+def cluster(folder: Path, num_workers: int = NUM_WORKERS) -> Iterator[Cluster]:
+    """Start a master, and workers of one core and one GiB each."""
     environment = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": _java_options()}
     master = ("org.apache.spark.deploy.master.Master", "--host", HOST, "--port", "0", "--webui-port", "0")
     with _spark(master, folder / "master.log", environment):
@@ -58,13 +64,20 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         found = Cluster(url=url, page=page, work=folder / "work")
         options = ("--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(found.work), url)
         with ExitStack() as stack:
-            for number, host in enumerate(_WORKER_HOSTS, 1):
+            for number in range(1, num_workers + 1):
+                host = _worker_host(number)
                 worker = ("org.apache.spark.deploy.worker.Worker", "--host", host, *options)
                 own = {**environment, "SPARK_LOCAL_IP": host}
-                stack.enter_context(_spark(worker, folder / f"worker{number}.log", own))
-            for number in range(1, NUM_WORKERS + 1):
+                log = folder / f"worker{number}.log"
+                found.worker_groups.append(stack.enter_context(_spark(worker, log, own)))
+            for number in range(1, num_workers + 1):
                 _said(folder / f"worker{number}.log", r"(Successfully registered with master)")
             yield found
+
+
+def _worker_host(number: int) -> str:
+    """Return an address of a worker's own: Spark runs no second attempt at a task on the host of the first."""
+    return f"127.0.0.{number}" if sys.platform == "linux" else HOST  # Linux has many addresses of loopback
 
 
 @contextmanager
@@ -128,8 +141,8 @@ def mergecheck_json(folder: Path, *arguments: str, environment: Mapping[str, str
 
 
 @contextmanager
-def _spark(arguments: tuple[str, ...], log: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """Run a program of Spark, and end it with its children."""
+def _spark(arguments: tuple[str, ...], log: Path, environment: Mapping[str, str]) -> Iterator[int]:
+    """Run a program of Spark in a process group of its own, and end it with its children."""
     home = Path(pyspark.__file__).parent
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - Spark's own launcher
@@ -140,7 +153,7 @@ def _spark(arguments: tuple[str, ...], log: Path, environment: Mapping[str, str]
             start_new_session=True,
         )
     try:
-        yield
+        yield process.pid
     finally:
         _end(process)
 
