@@ -7,8 +7,9 @@ opaque: the part is decided only if all rows of a file have one and the same val
 
 from __future__ import annotations
 
+import datetime as dt
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -20,6 +21,7 @@ from mergecheck.model.types.data_types import (
     DATE,
     DOUBLE,
     FLOAT,
+    INT,
     INTEGER_BITS,
     STRING,
     TIMESTAMP,
@@ -30,23 +32,27 @@ from mergecheck.model.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.model.types.typed import TableSide, Typed
+from mergecheck.model.types.typed import TableSide, Typed, combine
+from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.expressions.comparisons import COMPARISONS
+from mergecheck.reference.expressions.names import Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind, is_name, name_parts
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mergecheck.harness.oracles.work.file_bounds import ColumnPath
     from mergecheck.model.types.data_types import DataType
     from mergecheck.reference.analysis.clause_names import ClauseNames
+    from mergecheck.reference.expressions.names import Relation
     from mergecheck.reference.syntax.statement import Statement
 
 _EXACT_DIGITS = 15  # of a DECIMAL that is compared as a DOUBLE
+_TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+_IN_TIME = (exp.Cast, exp.TsOrDsToDate, exp.Year)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +101,12 @@ class Conditions:
     Attributes:
         on: the parts of ON.
         clauses: the condition of each clause.
+        generated: what the table promises of every row of a partition: a generated column has its expression's value.
     """
 
     on: tuple[Part, ...]
     clauses: tuple[Condition, ...]
+    generated: tuple[Part, ...] = ()
 
     def of(self, kind: Kind) -> list[Condition]:
         """Give the conditions of the clauses of one kind."""
@@ -111,8 +119,10 @@ class Conditions:
         return [*self.on, *(part for kind in kinds for clause in self.of(kind) for part in clause.parts)]
 
 
-def read_conditions(statement: Statement, names: ClauseNames, clock: dt.datetime | None) -> Conditions:
-    """Cut the conditions of a statement into their parts."""
+def read_conditions(
+    statement: Statement, names: ClauseNames, clock: dt.datetime | None, *, partitions: Sequence[int] = ()
+) -> Conditions:
+    """Cut the conditions of a statement into their parts; ``partitions`` are the positions of partition columns."""
 
     def parts(condition: exp.Expr | None, kind: Kind) -> tuple[Part, ...]:
         translator = Translator(names.scope(kind, "condition"), clock=clock, is_search_condition=True)
@@ -123,7 +133,28 @@ def read_conditions(statement: Statement, names: ClauseNames, clock: dt.datetime
         clauses=tuple(
             Condition(kind=clause.kind, parts=parts(clause.condition, clause.kind)) for clause in statement.clauses
         ),
+        generated=tuple(_generated(names.target, partitions)),
     )
+
+
+def _generated(target: Relation, partitions: Sequence[int]) -> Iterator[Part]:
+    """Give the promise of each generated partition column whose expression keeps the order of another column."""
+    translator = Translator(Scope(relations=(target,), place="a generated column", case_sensitive=False))
+    for place in partitions:
+        column = target.schema.columns[place]
+        if column.generated is None or column.type not in (*_TIMES, *INTEGER_BITS):
+            continue  # an empty text is NULL as a partition value (R-744)
+        with suppress(RejectedError, UnsupportedByReferenceError):
+            expression = parsed(column.generated)
+            found, value = ordered_column(expression.unnest(), translator), target.typed(place)
+            if found is not None and found.types[-1] == column.type:
+                computed = translator.translate(expression)
+                yield Part(
+                    text=column.generated,
+                    typed=combine(f"({value.sql}) IS NOT DISTINCT FROM ({computed.sql})", BOOLEAN, value, computed),
+                    comparisons=(Comparison(found.path, found.types[0], tuple(found.bounding(value))),),
+                    opaque=frozenset({place}),
+                )
 
 
 def _part(node: exp.Expr, translator: Translator) -> Part:
@@ -171,20 +202,69 @@ def _comparison(node: exp.Expr, translator: Translator) -> Comparison | None:
     return Comparison(*found) if found is not None and found[1] == BOOLEAN else None
 
 
-def _compared(column: exp.Expr, others: Iterable[exp.Expr], translator: Translator) -> Comparison | None:
-    found = _target_column(column.unnest(), translator)
-    if found is None:
+@dataclass(frozen=True, slots=True)
+class OrderedColumn:
+    """A column of the target, and functions of it that keep its order: of two values none changes places.
+
+    Attributes:
+        path: of the column.
+        types: its own, and that of the result of each function, from the inside out.
+    """
+
+    path: ColumnPath
+    types: tuple[DataType, ...]
+
+    def bounding(self, value: Typed) -> list[Typed]:
+        """Give values of the column: between two neighbours, the result has one order beside ``value``."""
+        values = [value]
+        if value.type == VOID:
+            return values
+        for inner, outer in zip(reversed(self.types[:-1]), reversed(self.types), strict=False):
+            values = [before for each in values for before in _before(each, inner, outer)]
+        return values
+
+
+def ordered_column(node: exp.Expr, translator: Translator) -> OrderedColumn | None:
+    """Read a column of the target inside of functions that keep its order: days, years, and casts between times."""
+    found = _target_column(node, translator)
+    if found is not None:
+        return OrderedColumn(found[0], (found[1],))
+    if not isinstance(node, _IN_TIME) or isinstance(node, exp.TryCast) or node.args.get("format") is not None:
         return None
-    path, data_type = found
+    inner = ordered_column(node.this.unnest(), translator)
+    if inner is None or inner.types[-1] not in _TIMES:
+        return None
+    result = translator.translate(node).type
+    keeps_order = isinstance(node, exp.Year) or result in _TIMES
+    return replace(inner, types=(*inner.types, result)) if keeps_order else None
+
+
+def _before(value: Typed, inner: DataType, outer: DataType) -> list[Typed]:
+    """Give the values of one type from which a function leads to less than a value, to itself, and to more.
+
+    The time zone is UTC, where days follow each other as their moments do.
+    """
+    if outer == INT:  # the year
+        years = (value.sql, f"least(({value.sql}) + 1, {dt.MAXYEAR})")
+        starts = [combine(f"make_date(CAST({year} AS INTEGER), 1, 1)", DATE, value, partial=True) for year in years]
+        return [cast_value(start, inner) for start in starts]
+    if outer == DATE:
+        last = f"DATE '{dt.date.max}'"
+        return [cast_value(value, inner), cast_value(replace(value, sql=f"least(({value.sql}) + 1, {last})"), inner)]
+    return [cast_value(value, inner)]  # between two moments there is a day at most
+
+
+def _compared(column: exp.Expr, others: Iterable[exp.Expr], translator: Translator) -> Comparison | None:
+    found = ordered_column(column.unnest(), translator)
+    if found is None or any(True for other in others for _ in _columns(other, translator)):
+        return None
     values: list[Typed] = []
     for other in others:
-        if any(True for _ in _columns(other, translator)):
-            return None
-        value = _comparable(translator.translate(other), data_type)
+        value = _comparable(translator.translate(other), found.types[-1])
         if value is None:
             return None
-        values.append(value)
-    return Comparison(path, data_type, tuple(values))
+        values += found.bounding(value)
+    return Comparison(found.path, found.types[0], tuple(values))
 
 
 def _target_column(node: exp.Expr, translator: Translator) -> tuple[ColumnPath, DataType] | None:

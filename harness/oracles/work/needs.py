@@ -19,7 +19,7 @@ from mergecheck.harness.oracles.work.condition_parts import read_conditions
 from mergecheck.harness.oracles.work.file_bounds import bounds_of_files
 from mergecheck.harness.oracles.work.possible_rows import InexactError, TooManyRowsError, possible_rows
 from mergecheck.model.duckdb_rows import create_table, read_rows
-from mergecheck.model.layout import physical_files
+from mergecheck.model.layout import partition_indexes, physical_files
 from mergecheck.model.outcome import Prediction
 from mergecheck.model.types.data_types import BIGINT, VOID, Field, Schema
 from mergecheck.model.types.typed import TableSide
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from mergecheck.harness.oracles.work.condition_parts import Conditions, Part
+    from mergecheck.harness.oracles.work.condition_parts import Comparison, Conditions, Part
     from mergecheck.harness.oracles.work.file_bounds import ColumnPath, FileBounds
     from mergecheck.model.case import Case, Row, Value
     from mergecheck.reference.answer import Reference
@@ -110,12 +110,13 @@ def file_needs(case: Case, reference: Reference, *, with_bounds: bool = True) ->
     ]
     if not with_bounds:
         return tuple(files)
-    statement = read_conditions(trace.statement, trace.names, trace.clock)
+    partitions = partition_indexes(case.target)
+    statement = read_conditions(trace.statement, trace.names, trace.clock, partitions=partitions)
     bounds = bounds_of_files(case.target)
     with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
         connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
         rows = _Rows(connection=connection, case=case, source=trace.source, statement=statement)
-        rows.load_source()
+        rows.load_values()
         verdicts = {by: rows.judge(bounds, knows_source=by is ExcludedBy.SOURCE) for by in ExcludedBy}
     return tuple(_need(file, {by: found[file.number] for by, found in verdicts.items()}) for file in files)
 
@@ -199,12 +200,24 @@ class _Rows:
     statement: Conditions
     values: dict[str, list[Value] | None] = field(default_factory=dict)
     """By its SQL, all values of an expression; None if one of them cannot be computed."""
+    kept: list[Part] = field(default_factory=list)
+    """What the table promises of the rows of a partition, and keeps."""
 
-    def load_source(self) -> None:
+    def load_values(self) -> None:
+        """Compute the values with which columns are compared: of the source's rows, of partitions, constants."""
         self._create("source", self.source.rows, self.source.schema, TableSide.SOURCE)
-        for part in self.statement.target_parts:
+        if self.statement.generated:
+            stored = [row for file in self.case.target.files for row in file]
+            self._create("stored", stored, self.case.target.schema, TableSide.TARGET)
+            broken = "SELECT count(*) FROM stored WHERE NOT"
+            for part in self.statement.generated:
+                with suppress(duckdb.Error):
+                    if self.connection.execute(f"{broken} ({_all([part])})").fetchone() == (0,):
+                        self.kept.append(part)
+        for part in (*self.statement.target_parts, *self.kept):
             for value in (value for comparison in part.comparisons for value in comparison.values):
-                rows = "source" if TableSide.SOURCE in value.sides else "(SELECT 1)"
+                tables = {TableSide.SOURCE: "source", TableSide.TARGET: "stored"}
+                rows = next((name for side, name in tables.items() if side in value.sides), "(SELECT 1)")
                 query = f"SELECT DISTINCT {value.sql} FROM {rows}"
                 try:
                     found = read_rows(self.connection, query, Schema((Field("value", value.type),)))
@@ -230,7 +243,7 @@ class _Rows:
             allowed: dict[int, list[Row]] = {}
             for number in numbers:
                 with suppress(TooManyRowsError, InexactError):
-                    compared = self._compared(asked.parts)
+                    compared = self._compared((*asked.parts, *self._promises(asked)))
                     allowed[number] = possible_rows(files[number], self.case.target.schema, compared)
             with suppress(duckdb.Error):
                 for number, verdict in self._verdicts(asked, allowed).items():
@@ -242,6 +255,7 @@ class _Rows:
         schema = self.case.target.schema
         rows = [(*row, number) for number, of_file in allowed.items() for row in of_file]
         self._create("target", rows, Schema((*schema.columns, Field(_FILE, BIGINT))), TableSide.TARGET)
+        self.connection.execute(f"DELETE FROM target WHERE NOT ({_all(self._promises(asked))})")
         file = f"{TableSide.TARGET.value}{len(schema.columns)}"
         parts = self._files(file, asked.matching) | self._files(file, asked.staying)
         excluded = {part.text: self._files(file, asked.satisfying(part)) for part in asked.on}
@@ -258,11 +272,20 @@ class _Rows:
         found: list[tuple[int]] = self.connection.execute(f"SELECT DISTINCT {file} {query}").fetchall()
         return {number for (number,) in found}
 
+    def _promises(self, asked: _Asked) -> list[Part]:
+        """List the promises about columns that the conditions use."""
+        used = {comparison.path for part in asked.parts for comparison in part.comparisons}
+        computed = [part for part in self.kept if all(self._has_values(one) for one in part.comparisons)]
+        return [part for part in computed if any(one.path in used for one in part.comparisons)]
+
+    def _has_values(self, comparison: Comparison) -> bool:
+        return all(self.values[value.sql] is not None for value in comparison.values)
+
     def _is_known(self, part: Part, bounds: FileBounds) -> bool:
         """Return whether the possible rows of a file show all values that a part can have."""
         if part.typed is None or any(not bounds.of((column,)).is_single for column in part.opaque):
             return False
-        return all(self.values[value.sql] is not None for one in part.comparisons for value in one.values)
+        return all(map(self._has_values, part.comparisons))
 
     def _compared(self, parts: Iterable[Part]) -> Mapping[ColumnPath, list[Value]]:
         found: dict[ColumnPath, list[Value]] = {}
