@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,6 +166,45 @@ class LosesNullKeys(Echo):
         if not isinstance(result, Outcome):
             return result
         return replace(result, rows=tuple(row for row in result.rows if row[0] is not None))
+
+
+class WritesAlike(Echo):
+    """Writes something else that looks like what it should write, which the case's id names."""
+
+    name = "writes-alike"
+
+    def run(self, case: Case) -> EngineResult:
+        result = super().run(case)
+        if not isinstance(result, Outcome):
+            return result
+        rows = result.rows[1:] if case.id == "one-of-two-rows" else tuple((_ALIKE[case.id],) for _ in result.rows)
+        return replace(result, rows=rows, metrics={}, path=None)
+
+
+_ALIKE = {
+    "zero-without-sign": 0.0,
+    "null-for-nan": None,
+    "blank-cut-off": "a",
+    "null-for-empty": None,
+    "struct-of-nulls": (None,),
+    "microsecond-cut-off": datetime(2024, 1, 1, tzinfo=UTC),
+}
+
+
+class Wavers(Echo):
+    """Loses a row when it merges a case for the first time."""
+
+    name = "wavers"
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def run(self, case: Case) -> EngineResult:
+        result = super().run(case)
+        if case.id in self.seen or not isinstance(result, Outcome):
+            return result
+        self.seen.add(case.id)
+        return replace(result, rows=result.rows[1:])
 
 
 class ReportsInsertsOnly(Echo):

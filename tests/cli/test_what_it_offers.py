@@ -9,12 +9,13 @@ import ast
 import json
 import re
 import shlex
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
-from cli_cases import DOWN, ECHO, FAULTY
+from cli_cases import DOWN, ECHO, FAULTY, write_case
 
 from mergecheck.harness.oracles.relations.oracle import RELATIONS
 from tools.selfcheck.catalogue import load_catalogue
@@ -36,6 +37,7 @@ class Typed:
     shows: tuple[str, ...] = ()
 
 
+WAVERS = ("--seed", "1", "--max-cases", "3", "--floor", "0", "--batch", "1")
 Tried: TypeAlias = Typed | str
 
 LINES: dict[int, tuple[Tried, ...]] = {
@@ -48,6 +50,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_run.py::test_only_some_observables_are_compared",
     ),
     2: (
+        "tests/cli/test_what_it_offers.py::test_what_looks_alike_is_told_apart",
         "tests/meta/test_comparator_mutants.py::test_a_changed_cell_is_noticed",
         "tests/meta/test_comparator_mutants.py::test_a_lost_or_doubled_row_is_noticed",
     ),
@@ -77,7 +80,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         Typed(f"fuzz {FEW} --focus null-keys", 0, (r"--focus null-keys",)),
         Typed(f"fuzz {FEW} --steer", 0, (r"^3 cases in",)),
         Typed("fuzz --engine duckdb --focus nosuch", 2, ("unknown feature 'nosuch'",)),
-        "tests/unit/search/test_changed_files.py",
+        "tests/cli/test_what_it_offers.py::test_changed_files_choose_the_features",
     ),
     8: (
         Typed("fuzz --engine duckdb --seed 1 --max-cases 3 --floor 0 --boundary 40", 0, (r"^3 cases in",)),
@@ -146,7 +149,14 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_fuzz_replay.py::test_a_finding_goes_all_the_way",
         "tests/unit/search/test_search.py::test_further_cases_of_a_known_fault_are_counted_not_kept",
     ),
-    22: ("tests/unit/search/test_search.py::test_a_mismatch_that_does_not_come_back_is_flaky",),
+    22: (
+        Typed(
+            f"fuzz --engine echo_engine:Wavers {' '.join(WAVERS)}",
+            0,
+            (r"mismatch 0  flaky [1-3]",),
+        ),
+        "tests/cli/test_what_it_offers.py::test_a_difference_that_does_not_come_back_is_kept_apart",
+    ),
     23: (
         "tests/cli/test_docs_commands.py::test_commands_run",  # docs/how-to/deviation.md
         "tests/cli/test_cli_own_tables.py::test_a_known_deviation_is_no_mismatch",
@@ -166,6 +176,11 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/meta/test_generator_health.py::test_cases_are_distinct",
     ),
     27: (
+        Typed(
+            "engine mutants echo_engine:Echo --seed 1 --max-cases 3",
+            0,
+            (r"^noticed \d+ of \d+ mutants", "as if no rows matched"),
+        ),
         "tests/unit/selfcheck/test_selfcheck_command.py::test_the_catalogue_can_be_listed",
         "tests/unit/selfcheck/test_selfcheck_command.py::test_a_fault_can_be_shown_as_a_diff",
     ),
@@ -289,6 +304,54 @@ def test_the_same_seed_gives_the_same_cases(mergecheck: Mergecheck, case_file: s
     first, second = (mergecheck(*f"fuzz {FEW} --json".split()).json for _ in range(2))
     assert first["counts"] == second["counts"]
     assert sum(first["counts"].values()) == 3
+
+
+ALIKE = {
+    "zero-without-sign": ("DOUBLE", "-0.0D"),
+    "null-for-nan": ("DOUBLE", "double('NaN')"),
+    "blank-cut-off": ("STRING", "'a '"),
+    "null-for-empty": ("STRING", "''"),
+    "struct-of-nulls": ("STRUCT<f: INT>", "CAST(NULL AS STRUCT<f: INT>)"),
+    "microsecond-cut-off": ("TIMESTAMP", "TIMESTAMP'2024-01-01 00:00:00.000001Z'"),
+    "one-of-two-rows": ("INT", "1"),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_what_looks_alike_is_told_apart(mergecheck: Mergecheck, folder: Path, name: str) -> None:
+    """An engine that writes the one for the other differs; the reference's own answer agrees."""
+    kind, value = ALIKE[name]
+    path = write_case(
+        folder / "alike.json",
+        id=name,
+        target={"schema": f"v {kind}", "files": []},
+        source={"schema": "k INT", "rows": [[1], [2]]},
+        sql=f"MERGE INTO target t USING source s ON FALSE WHEN NOT MATCHED THEN INSERT (v) VALUES ({value})",
+    )
+    assert mergecheck("run", path, "--engine", ECHO).code == 0
+    ended = mergecheck("run", path, "--engine", "echo_engine:WritesAlike", "--check", "rows")
+    assert (ended.code, len(re.findall(r"^  rows +\d rows? ", ended.out, re.MULTILINE))) == (1, 1), ended.out
+
+
+def test_changed_files_choose_the_features(mergecheck: Mergecheck, folder: Path) -> None:
+    """What the configuration says of a file that was changed since a commit of git."""
+    (folder / "joins").mkdir()
+    (folder / "joins" / "keys.py").write_text("1\n")
+    (folder / "mergecheck.toml").write_text('[fuzz]\nfocus-paths = ["joins/*=null-keys"]\n')
+    who = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+    for arguments in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m", "first")):
+        subprocess.run(("git", *who, *arguments), cwd=folder, check=True)  # noqa: S603, S607 - the test's own
+    (folder / "joins" / "keys.py").write_text("2\n")
+    ended = mergecheck(*f"fuzz {FEW} --focus-changed HEAD".split())
+    assert (ended.code, "null-keys" in ended.out + ended.err) == (0, True), ended
+
+
+def test_a_difference_that_does_not_come_back_is_kept_apart(mergecheck: Mergecheck, folder: Path) -> None:
+    """It is no finding, and its case is there for an investigation."""
+    mergecheck("fuzz", "--engine", "echo_engine:Wavers", *WAVERS)
+    store = folder / ".mergecheck" / "findings"
+    assert list((store / "flaky").glob("*.json"))
+    assert not list(store.glob("*.json"))
 
 
 def test_pytest_has_the_options_that_draw_and_judge(pytestconfig: pytest.Config, mergecheck: Mergecheck) -> None:
