@@ -53,6 +53,16 @@ ADDITIONS: tuple[BenchmarkCase, ...] = (
         inserted=_NOT_MATCHED,
     ),
     _addition(
+        "by_source_delete_in_partition",
+        UPDATE_ALL,
+        INSERT_ALL,
+        "WHEN NOT MATCHED BY SOURCE AND t.wr_reason_sk = 3 THEN DELETE",
+        target=TargetKind.PARTITIONED,
+        updated=_MATCHED,
+        inserted=_NOT_MATCHED,
+        deleted=f"{_UNMATCHED_TARGET} WHERE t.wr_reason_sk = 3",
+    ),
+    _addition(
         "conditional_upsert",
         "WHEN MATCHED AND s.wr_item_sk % 2 = 0 THEN UPDATE SET *",
         "WHEN NOT MATCHED AND s.wr_item_sk % 2 = 0 THEN INSERT *",
