@@ -96,7 +96,8 @@ class Axis:
         applies_to: names of properties that a case must have (``harness.properties.vocabulary.PROPERTIES``), or, after
             ``not``, must not have; other cases would show nothing.
         needs: values of other axes (``axis: value``) or further settings without which it has no effect.
-        favours: features of random cases (``mergecheck.Profile``) that its path needs, such as ``several-files``.
+        favours: features of random cases (``mergecheck.Profile``) that its path needs, such as ``several-files``, or,
+            after ``not``, that keep it from being taken; also properties as in ``applies_to``, which cases should have.
         paths: names in ``Outcome.paths`` that it switches; if none of them changes in a whole run, the run warns.
         base_settings: settings of the base; by default the one that ``base`` gives.
         drawn: whether random cases (``mergecheck fuzz``) carry the setting.

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _FILES_SCANNED, _BYTES_SCANNED, _BY_SOURCE_FILES = "files_scanned", "bytes_scanned", "by_source_files"
 # Random cases count as large in part, but leave no optimisation out: those that they need run in them.
 _LARGE = {"large-tables": "all"}
+_COPIES_ROWS = (  # rewritten files of several row groups, in a table whose rows are copied one by one
+    *("several-row-groups", "rewritten-files", "matched-update", "not partitions", "not deletion-vectors"),
+    *("not check-constraints", "not generated-columns", "not column-invariants", "not nested-types"),
+    *("not not-matched-by-source-update", "not not-matched-by-source-delete", "not ambiguous-matches"),
+)
 MERGE_AXES: tuple[Axis, ...] = (
     Axis(
         "single-scan",
@@ -45,7 +50,7 @@ MERGE_AXES: tuple[Axis, ...] = (
         paths=("source_keys", "broadcast_source", "low_shuffle"),
         base="from 16 MiB",
         values={"all": "0"},
-        favours=("several-row-groups",),  # which copied rows are read by
+        favours=_COPIES_ROWS,
         sentence="every table counts as large, so that the optimisations for large tables are used",
         may_change=(OTHER_TASKS,),  # changed rows and copied rows are written by two queries
     ),
@@ -98,7 +103,8 @@ MERGE_AXES: tuple[Axis, ...] = (
         "low-shuffle",
         setting=conf.LOW_SHUFFLE,
         paths=("low_shuffle",),
-        applies_to=("not partitions",),
+        applies_to=("rewritten-files", "not partitions", "not check-constraints"),
+        favours=_COPIES_ROWS,
         drawn=False,
         base="on",
         values={"off": "false"},

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from mergecheck.harness.properties.merge_text import written_merge
 from mergecheck.harness.properties.source_tables import reads_target, source_table
 from mergecheck.model.facts import Facts
-from mergecheck.model.outcome import Unsupported
+from mergecheck.model.outcome import MergePath, Unsupported
 from mergecheck.model.schema_json import is_constraint
 from mergecheck.model.storage import SourceLayout, TargetLayout
 from mergecheck.model.types.data_types import ArrayType, MapType, StructType
@@ -159,6 +159,11 @@ def _contains(data_type: DataType, kinds: tuple[type, ...]) -> bool:
     return isinstance(data_type, MapType) and (_contains(data_type.key, kinds) or _contains(data_type.value, kinds))
 
 
+def _has_row_groups(case: Case) -> bool:
+    rows = case.target.layout.row_group_rows
+    return rows is not None and max(map(len, case.target.files), default=0) > rows
+
+
 def _has_null_struct(case: Case) -> bool:
     return any(
         _holds_null_struct(cell, column.type)
@@ -204,6 +209,8 @@ PROPERTIES: Mapping[str, Property] = {
     "change-data-feed": _of_case("the table has a change data feed", lambda case: case.target.change_data_feed),
     "partitions": _of_case("the table is partitioned", lambda case: bool(case.target.partition_by)),
     "several-files": _of_case("the table has several files", lambda case: len(case.target.files) > 1),
+    "several-row-groups": _of_case("a file of the table has several row groups", _has_row_groups),
+    "rewritten-files": Property("files of the table are rewritten (path D)", lambda e: e.facts.path is MergePath.D),
     "empty-target": _of_case("the table has no row", lambda case: not case.target.rows),
     "empty-source": Property("the source has no row", _has_no_source_row),
     "check-constraints": _of_case(

@@ -68,6 +68,7 @@ OWN_CLASS_START_SECONDS = 60.0
 """The time limit for starting an engine given as ``package.module:Class`` if ``--case-timeout`` is shorter."""
 CLOSE_SECONDS = 60.0
 _FUNCTION_CALLS_PERCENT = 5
+_AVOIDED_PERCENT = 10
 _NUM_MEASURED = 2
 _WIDER = 4  # drawn tables have several times as many columns, and the reference is asked several times
 _MIN_PAIRS = 64
@@ -340,6 +341,7 @@ def cases_for(
     *,
     features_off: frozenset[str] = frozenset(),
     focus: frozenset[str] = frozenset(),
+    avoid: frozenset[str] = frozenset(),
     boundary: int | None = None,
     draws_settings: bool = True,
 ) -> SearchStrategy[Case]:
@@ -350,12 +352,13 @@ def cases_for(
         expressions: what evaluates expressions. If that is Spark, some cases call functions that DuckDB does not have.
         features_off: more features to leave out, by their names.
         focus: features to use more often than usual, by their names.
+        avoid: features to use seldom.
         boundary: the number of rows that most tables have, or one more or less; None for small ones.
         draws_settings: whether cases carry settings of the engine's axes.
 
     Raises:
-        UserInputError: the engine's capabilities, ``features_off`` or ``focus`` name an unknown feature; or a feature
-            of ``focus`` is left out.
+        UserInputError: the engine's capabilities, ``features_off``, ``focus`` or ``avoid`` name an unknown feature; or
+            a feature of ``focus`` is left out.
     """
     known = {feature.value: feature for feature in strategies.Feature}
     unknown = sorted(engine.capabilities.features_off - known.keys())
@@ -364,7 +367,7 @@ def cases_for(
             f"engine {engine.name!r} leaves out features that there are not: {', '.join(unknown)}. "
             f"Its capabilities may name: {', '.join(sorted(known))}"
         )
-    if wrong := sorted((features_off | focus) - known.keys()):
+    if wrong := sorted((features_off | focus | avoid) - known.keys()):
         told = f"unknown feature {wrong[0]!r}. {did_you_mean(wrong[0], known)}".rstrip()
         raise UserInputError(f"{told} There are: {', '.join(sorted(known))}")
     of_tables = frozenset() if engine.capabilities.table_features else {f.value for f in strategies.TABLE_FEATURES}
@@ -381,6 +384,7 @@ def cases_for(
         profile = replace(profile, written_forms=frozenset(strategies.WRITTEN_FORMS))
     profile = profile.without(*sorted(off, key=lambda feature: feature.value))
     profile = profile.favouring(*(known[name] for name in sorted(focus)))
+    profile = profile.favouring(*(known[name] for name in sorted(avoid)), percent=_AVOIDED_PERCENT)
     if boundary is not None:
         profile = profile.around(boundary)
     cases = strategies.cases(profile=profile)

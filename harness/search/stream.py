@@ -15,6 +15,7 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.properties.case_space import CaseSpace, cells_of
 from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.search.batching import batch_of
+from mergecheck.model.axis import every_case
 from mergecheck.model.case_id import ID_LENGTH, content_digest, with_content_id
 from mergecheck.model.outcome import Rejection
 from mergecheck.reference import MergeReference
@@ -136,16 +137,28 @@ class Draws:
         self._digests.add(digest)
         return replace(named, phase_seconds=timer.seconds)
 
-    def draw_wanted(self, wants: Callable[[Case, Facts], bool], *, most: int) -> Drawn:
-        """Draw cases until one is wanted; the last one if none of so many is."""
+    def draw_wanted(
+        self,
+        wants: Callable[[Case, Facts], bool],
+        *,
+        favours: Callable[[Case, Facts], bool] = every_case,
+        most: int,
+    ) -> Drawn:
+        """Draw cases until one is wanted and favoured; if none of so many is, the first wanted one, or the last one."""
+        wanted: Drawn | None = None
         for number in range(most):
             drawn = self.draw(CaseSpace())
             timer = PhaseTimer(dict(drawn.phase_seconds))
             reference = drawn.reference or self._answer(drawn.case, timer)
             drawn = replace(drawn, reference=reference, num_passed_over=number, phase_seconds=timer.seconds)
-            if reference is not None and wants(drawn.case, facts_of(drawn.case, reference)):
-                break
-        return drawn
+            if reference is None:
+                continue
+            facts = facts_of(drawn.case, reference)
+            if wants(drawn.case, facts):
+                wanted = wanted or drawn
+                if favours(drawn.case, facts):
+                    return drawn
+        return wanted or drawn
 
     @property
     def makes_batches(self) -> bool:

@@ -14,6 +14,7 @@ from mergecheck.harness.oracles.transformations.tables import TABLES, WRITTEN
 from mergecheck.harness.properties.vocabulary import PROPERTIES
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.axis import Axis, MayChange, Transformation
+from mergecheck.strategies import Feature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +29,9 @@ VARIANT_SETTING = "mergecheck.variant"
 PLUGIN = "plugin"
 """The axis of plugins of Spark: the same merge without a plugin and under it."""
 
-_PREDICATES = {name: having(name) for known in PROPERTIES for name in (known, f"not {known}")}
+_NOT = "not "
+_RESULTS = PROPERTIES.keys() - {feature.value for feature in Feature}  # no random case is drawn with them
+_PREDICATES = {name: having(name) for known in PROPERTIES for name in (known, _NOT + known)}
 _TABLE_AXES = tuple(
     Axis(name, base="as given", values=tuple(values))
     for name, values in itertools.groupby(TABLES, key=lambda value: value.axis)
@@ -165,10 +168,26 @@ class EngineAxes:
         switching = (value for value in variant.values if value.paths)
         return self.variant_of([self._by_name[need] for value in switching for need in value.needs])
 
-    def favoured(self, variant: Variant) -> frozenset[str]:
-        """Return the features of random cases that the axes of a variant favour."""
-        names = {value.axis for value in variant.values}
-        return frozenset(feature for axis in self.axes if axis.name in names for feature in axis.favours)
+    def favoured(self, variants: Iterable[Variant]) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the features of random cases to draw more often for variants, and those to draw seldom.
+
+        What one axis favours and another one avoids is drawn as often as usual.
+        """
+        favours = [name for name in self._favours(variants) if name.removeprefix(_NOT) not in _RESULTS]
+        avoided = frozenset(name.removeprefix(_NOT) for name in favours if name.startswith(_NOT))
+        wanted = frozenset(name for name in favours if not name.startswith(_NOT))
+        return wanted - avoided, avoided - wanted
+
+    def favours(self, variants: Iterable[Variant], case: Case, facts: Facts) -> bool:
+        """Return whether a case has all properties that the axes of some variant favour."""
+        return any(
+            all(_PREDICATES[name](case, facts) for name in self._favours([variant]) if name in _PREDICATES)
+            for variant in variants
+        )
+
+    def _favours(self, variants: Iterable[Variant]) -> frozenset[str]:
+        names = {value.axis for variant in variants for value in variant.values}
+        return frozenset(name for axis in self.axes if axis.name in names for name in axis.favours)
 
     def lacking(self, name: str) -> str:
         """Return the first axis in the name of a variant that the engine does not have; empty if it has all."""

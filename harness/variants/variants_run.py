@@ -121,6 +121,10 @@ class VariantRun:
         plain = self._without_unset(case)
         return not self.only or any(variant.holds(plain, facts) for variant in self.only)
 
+    def favours(self, case: Case, facts: Facts) -> bool:
+        """Return whether a case has what the axes of a variant that was asked for declare that their paths need."""
+        return self._checker.axes.favours(self.only, self._without_unset(case), facts)
+
     def _check(self, case: Case, *, drawn: Drawn | None = None) -> None:
         """Check the base against the reference, then variants against the base.
 

@@ -25,6 +25,10 @@ MATCHED_ONLY_OFF = Transformation(
 DELTA_AXES: tuple[Axis, ...] = (
     Axis(
         "insert-only",
+        favours=(
+            *("insert", "conditions", "not matched-update", "not matched-delete"),
+            *("not not-matched-by-source-update", "not not-matched-by-source-delete"),
+        ),
         base="on",
         values=(
             Transformation(

@@ -10,6 +10,9 @@ import pytest
 
 from mergecheck.harness.properties.vocabulary import PROPERTIES, PlainCase, evolves, has, properties_of
 from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.facts import Facts
+from mergecheck.model.outcome import MergePath
+from mergecheck.model.storage import TargetLayout
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.strategies import Feature, Profile, samples
 
@@ -74,6 +77,19 @@ def test_a_source_is_a_query_in_brackets_or_behind_with() -> None:
         assert has(PlainCase(case=replace(CASE, sql=sql)), "subquery-source") is wanted
     sql = "WITH c AS (SELECT * FROM source) MERGE INTO target t USING c ON TRUE WHEN MATCHED THEN DELETE"
     assert has(PlainCase(case=replace(CASE, sql=sql)), "subquery-source")
+
+
+def test_a_file_has_several_row_groups_if_it_has_more_rows_than_one_holds() -> None:
+    two = Target(schema=SCHEMA, files=(((1, "a"), (2, "b")),))
+    for rows, wanted in ((None, False), (2, False), (1, True)):
+        target = replace(two, layout=TargetLayout(row_group_rows=rows))
+        assert has(PlainCase(case=replace(CASE, target=target)), "several-row-groups") is wanted
+
+
+def test_files_are_rewritten_on_path_d() -> None:
+    for path in MergePath:
+        rewritten = has(PlainCase(case=CASE, facts=Facts(path=path)), "rewritten-files")
+        assert rewritten is (path is MergePath.D)
 
 
 @pytest.mark.parametrize("feature", [each for each in Feature if each.value in PROPERTIES], ids=lambda each: each.value)

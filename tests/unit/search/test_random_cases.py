@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.search.session import cases_for
+from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.outcome import Unsupported
 from mergecheck.strategies import Stream
+
+if TYPE_CHECKING:
+    from mergecheck.model.case import Case
 
 NUM_CASES = 30
 
@@ -45,6 +50,38 @@ def test_a_run_focuses_on_features() -> None:
         return sum(bool(clause.search(stream.draw(1, index).sql)) for index in range(NUM_CASES))
 
     assert num_with_clause("not-matched-by-source-delete") > num_with_clause() > 0
+
+
+def test_a_run_avoids_features() -> None:
+    """They are drawn now and then, so that nothing is out of reach."""
+    stream = Stream(cases_for(Idle(), avoid=frozenset({"partitions"})))
+    usual = Stream(cases_for(Idle()))
+    few, many = (sum(bool(one.draw(1, i).target.partition_by) for i in range(NUM_CASES)) for one in (stream, usual))
+    assert few < many / 2
+
+
+def test_a_favoured_case_is_looked_for_among_those_that_are_wanted() -> None:
+    """If none of so many draws is favoured, the first wanted one is taken; if none is wanted, the last one."""
+
+    def drawn(most: int, *, wants: int = 0, favours: int = 0) -> int:
+        """Return the number of the draw that is taken, if those from two numbers on are wanted and favoured."""
+        seen: list[str] = []
+
+        def number(case: Case) -> int:
+            if case.id not in seen:
+                seen.append(case.id)
+            return seen.index(case.id)
+
+        return (
+            Draws(cases_for(Idle()), seed=1)
+            .draw_wanted(lambda c, _: number(c) >= wants, favours=lambda c, _: number(c) >= favours, most=most)
+            .index
+        )
+
+    assert drawn(5) == 0
+    assert drawn(5, favours=2) == 2
+    assert drawn(3, wants=1, favours=9) == 1
+    assert drawn(3, wants=9) == 2
 
 
 def test_a_feature_that_is_left_out_cannot_be_focused_on() -> None:

@@ -81,6 +81,31 @@ def test_domains() -> None:
     assert not is_repeatable(replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()")))
 
 
+def test_axes_favour_and_avoid_features_of_random_cases() -> None:
+    """What one axis needs and another one has to be without stays as it is."""
+    axes = EngineAxes(
+        (
+            Axis("acme.rows", base="off", values=("on",), favours=("several-row-groups", "not partitions")),
+            Axis("acme.files", base="off", values=("on",), favours=("several-files", "partitions")),
+        )
+    )
+    rows, files = axes.named("acme.rows=on"), axes.named("acme.files=on")
+    assert axes.favoured([rows]) == ({"several-row-groups"}, {"partitions"})
+    assert axes.favoured([rows, files]) == ({"several-row-groups", "several-files"}, frozenset())
+
+
+def test_a_case_is_favoured_if_it_has_what_some_variant_favours() -> None:
+    """Properties that lead to no feature count, and features that lead to no property do not."""
+    names = ("rewritten-files", "not partitions", "deletion-vectors")
+    axes = EngineAxes((Axis("acme.rows", base="off", values=("on",), favours=names),))
+    rows, facts = axes.named("acme.rows=on"), facts_of(UPSERT, REFERENCE.evaluate(UPSERT))
+    assert axes.favoured([rows]) == ({"deletion-vectors"}, {"partitions"})
+    assert axes.favours([rows], UPSERT, facts)
+    assert not axes.favours([rows], UPSERT, replace(facts, path=None))
+    partitioned = replace(UPSERT.target, partition_by=UPSERT.target.schema.names[:1])
+    assert not axes.favours([rows], replace(UPSERT, target=partitioned), facts)
+
+
 def test_selection_hangs_on_the_number_alone() -> None:
     """The same case number gives the same variants, at least eight of them, and a run comes round to every place."""
     facts = facts_of(UPSERT, REFERENCE.evaluate(UPSERT))

@@ -22,6 +22,7 @@ from mergecheck.harness.variants.variant import PLUGIN, axes_of
 from mergecheck.harness.variants.variants_run import LIMITS, VariantRun
 from mergecheck.harness.variants.with_plugin import with_plugin
 from mergecheck.harness.verdict import ExitCode, UserInputError, Verdict
+from mergecheck.model.axis import every_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,8 +139,8 @@ def run_variants(
         axes = axes_of(engine, plugin)
         only = tuple(axes.named(name) for name in names)
         # the axes give their settings to variants, so that the cases carry none
-        focus = frozenset(name for variant in only for name in axes.favoured(variant))
-        cases = cases_for(engine, focus=focus, draws_settings=False)
+        focus, avoid = axes.favoured(only)
+        cases = cases_for(engine, focus=focus, avoid=avoid, draws_settings=False)
         draws = Draws(cases, seed=seed, first=first, batch_size=batch_size)
         run = VariantRun(
             VariantChecker(
@@ -195,10 +196,17 @@ class _Progress(StatusLine):
 
 
 def _drawn(draws: Draws, max_cases: int | None, run: VariantRun) -> Iterator[Drawn]:
-    """Draw cases to which some variant that was asked for applies, as far as a few more draws give such cases."""
-    for _ in itertools.count() if max_cases is None else range(max_cases):
+    """Draw cases to which some variant that was asked for applies, as far as a few more draws give such cases.
+
+    Three of four should have what the variant's path needs; the others may have anything.
+    """
+    for number in itertools.count() if max_cases is None else range(max_cases):
+        favours = every_case if number % 4 == 0 else run.favours
         for _ in range(MOST_BATCH_DRAWS):
-            drawn = draws.draw_wanted(run.wants, most=MOST_DRAWS) if run.only else draws.draw(CaseSpace())
+            if run.only:
+                drawn = draws.draw_wanted(run.wants, favours=favours, most=MOST_DRAWS)
+            else:
+                drawn = draws.draw(CaseSpace())
             if not run.takes_batches:
                 break
             drawn = draws.batched(drawn)
