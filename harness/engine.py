@@ -45,7 +45,7 @@ class Capabilities:
         conflicts_by_rule: whether a writer loses against another one only where R-750 wants it; if not, a conflict that
             R-750 does not want is counted as needless, and is no finding (``mergecheck lab concurrency``).
         dialect: how the engine by design treats a target row that several source rows match, if not as R-320 requires:
-            one of ``mergecheck.DIALECTS`` or one of its own; the reference predicts that.
+            ``mergecheck.known_dialect(NAME)``, or one of its own; the reference predicts that.
     """
 
     rows: bool = True

@@ -121,3 +121,14 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
     }
 )
 """All dialects by their names."""
+
+
+def known_dialect(name: str) -> Dialect:
+    """Return the dialect of a name, such as ``databricks-16.1``.
+
+    Raises:
+        LookupError: if there is none of this name; the message lists all.
+    """
+    if name not in DIALECTS:
+        raise LookupError(f"no dialect is named {name!r}; known: {', '.join(DIALECTS)}")
+    return DIALECTS[name]

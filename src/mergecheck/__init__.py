@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from mergecheck.model.errors import SemanticsError
     from mergecheck.model.outcome import FileWork, Outcome, Prediction, Rejection, Unsupported
     from mergecheck.model.types.ddl import parse_schema
-    from mergecheck.reference.dialects import DIALECTS, Counted, Dialect
+    from mergecheck.reference.dialects import Counted, Dialect, known_dialect
     from mergecheck.reference.syntax.statement import Action, Kind, Statement, parse_statement
     from mergecheck.strategies import Profile
 
 __all__ = [
-    "DIALECTS",
     "Action",
     "Axis",
     "Capabilities",
@@ -64,6 +63,7 @@ __all__ = [
     "dump_case",
     "evaluate",
     "explain",
+    "known_dialect",
     "load_cases",
     "load_engine",
     "mismatch_report",
@@ -84,7 +84,7 @@ _MODULES = {
     "model.case": ("Case", "Source", "Target"),
     "model.errors": ("SemanticsError",),
     "model.outcome": ("FileWork", "Outcome", "Prediction", "Rejection", "Unsupported"),
-    "reference.dialects": ("DIALECTS", "Counted", "Dialect"),
+    "reference.dialects": ("Counted", "Dialect", "known_dialect"),
     "reference.syntax.statement": ("Action", "Kind", "Statement", "parse_statement"),
     "model.types.ddl": ("parse_schema",),
     "strategies": ("Profile",),

@@ -12,7 +12,7 @@ from docsite.dialects import PAGE, with_tables
 from mergecheck.model.case_file import load_cases
 from mergecheck.model.outcome import Prediction, Rejection
 from mergecheck.reference import evaluate
-from mergecheck.reference.dialects import DELTA, DIALECTS, MULTI_MATCH, Counted, Dialect
+from mergecheck.reference.dialects import DELTA, DIALECTS, MULTI_MATCH, Counted, Dialect, known_dialect
 from mergecheck.reference.evaluation.several_matches import ANY_MAY_WIN
 
 if TYPE_CHECKING:
@@ -65,6 +65,12 @@ def test_the_page_has_the_tables_of_today() -> None:
     """``python -m docsite.dialects`` writes them."""
     text = PAGE.read_text(encoding="utf-8")
     assert text == with_tables(text)
+
+
+def test_a_dialect_is_found_by_its_name() -> None:
+    assert known_dialect("delta") == DELTA
+    with pytest.raises(LookupError, match="no dialect is named 'oracle'; known: delta, "):
+        known_dialect("oracle")
 
 
 def test_a_stranger_makes_a_dialect_of_their_own() -> None:
