@@ -189,7 +189,7 @@ MUTANTS = {
 }
 WORKER_MUTANTS = {
     "all clauses do what the first one does": (
-        "several-clauses",
+        "upsert",
         Change(function=f"{WORKERS}.replaced_rows._rows_of_clause", replace="clauses[number]", by="clauses[0]"),
     ),
     "zeros differ": ("doubles", Change(function=f"{WORKERS}.key_matches.comparable", replace=" + 0.0", by=" * 1")),
