@@ -124,7 +124,10 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
 
 
 def known_dialect(name: str) -> Dialect:
-    """Return the dialect of a name, such as ``databricks-16.1``.
+    """Return the dialect of a name.
+
+    Args:
+        name: such as ``databricks-16.1``; docs/dialects.md lists all.
 
     Raises:
         LookupError: if there is none of this name; the message lists all.

@@ -267,6 +267,7 @@ NOT_OF_PYTEST = {
     "--no-deviations": "has an option of its own",
     "--profile": "has an option of its own",
     "--max-cases": "is --mergecheck-fuzz",
+    **dict.fromkeys(("--range", "--on-spark"), "lab merge-runs puts results of the command line together"),
     **dict.fromkeys(("--html", "--json", "--quiet", "--verbose", "--history"), "pytest has its own reports"),
 }
 
