@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.explanation.implied import implied, shown_cause
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
-from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
+from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare, reference_of
 from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, UNPREDICTED, check_relations
 from mergecheck.harness.oracles.work.work import graded
 from mergecheck.harness.processes.interrupts import interrupts_kept
@@ -18,7 +18,6 @@ from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.properties.repeatable_values import is_repeatable
 from mergecheck.harness.verdict import LEFT_OUT, Check, Oracle, Rerun, Verdict
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
-from mergecheck.reference import MergeReference
 from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Checker:
         engine: the system under test.
         deviations: its known deviations; a mismatch that they explain carries their ids.
         oracle: judges the engine's answers. With both, relations are tried if the reference agrees.
-        reference: evaluates a case.
+        reference: evaluates a case; by default by the rules that the engine declares.
         skip_reference_if_unsupported: do not ask the reference if the engine reports beforehand that it does not
             support a case (``PrecheckingEngine``): the reference often costs as much as the merge itself.
         about: the finding being shrunk, of which the cases may be smaller forms; only its relation is checked.
@@ -60,7 +59,7 @@ class Checker:
     engine: Engine
     deviations: Deviations = NONE_KNOWN
     oracle: Oracle = Oracle.REFERENCE
-    reference: Callable[[Case], Reference] = field(default_factory=lambda: MergeReference().evaluate)
+    reference: Callable[[Case], Reference] = cast("Any", None)  # noqa: RUF009 - see __post_init__
     skip_reference_if_unsupported: bool = False
     about: Fingerprint | None = None
     work_directory: Path | None = None
@@ -68,6 +67,11 @@ class Checker:
     checks: frozenset[Check] | None = None
     rerun: Rerun = field(default_factory=Rerun)
     job: int = 0
+
+    def __post_init__(self) -> None:
+        """Take the engine's own reference if none is given; other attributes cannot be read by a default."""
+        given = cast("Callable[[Case], Reference] | None", self.reference)
+        object.__setattr__(self, "reference", given or reference_of(self.engine))
 
     def prepare(self, case: Case, reference: Reference | None = None) -> PreparedCase:
         """Predict a case, unless the engine refuses it beforehand; nothing runs on the engine yet.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE, Comparison
@@ -39,7 +38,7 @@ from mergecheck.harness.verdict import (
     Verdict,
 )
 from mergecheck.model.outcome import Outcome, PartialAnswer, Prediction, Rejection, Unsupported
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.answer import Reference
 from mergecheck.reference.doubts import ERROR
 
@@ -54,6 +53,11 @@ if TYPE_CHECKING:
 
 _ERROR = Compared(check=Check.ERROR, against=REFERENCE)
 _FAILED = Reference(answer=Unsupported("the case, because it failed"))
+
+
+def reference_of(engine: Engine) -> Callable[[Case], Reference]:
+    """Return the reference by the rules that an engine declares, without Spark for expressions."""
+    return MergeReference(dialect=engine.capabilities.dialect).evaluate
 
 
 def check_case(
@@ -71,8 +75,7 @@ def check_case(
         reference: evaluates the case; None: the reference by the rules that the engine declares.
         limit: how long the engine may take.
     """
-    if reference is None:
-        reference = partial(evaluate, dialect=engine.capabilities.dialect)
+    reference = reference or reference_of(engine)
     with interrupts_kept():  # DuckDB ends an interrupted query with an error, which would count as a defect
         return check_prepared(prepare(case, reference=reference, timer=PhaseTimer()), engine, limit=limit)
 

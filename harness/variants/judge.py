@@ -12,11 +12,11 @@ from mergecheck.harness.compare.answers.rejections import compare_rejection, no_
 from mergecheck.harness.compare.log_invariants.identity_invariants import settle_ids
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.engine import ConfigurableEngine, InterruptibleEngine
+from mergecheck.harness.oracles.reference_oracle import reference_of
 from mergecheck.harness.variants.plans import PlanFingerprint, fingerprint_of
 from mergecheck.harness.variants.variant import EngineAxes, axes_of
 from mergecheck.harness.verdict import CaseReport, Check, Compared, Rerun, Verdict
 from mergecheck.model.outcome import Bound, MergePath, Outcome, Prediction, Rejection
-from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ class VariantChecker:
     Args:
         engine: the system under test.
         deviations: its known deviations.
-        reference: evaluates a case; None for the reference itself.
+        reference: evaluates a case; None: by the rules that the engine declares.
         axes: of the engine; by default those that it declares.
         rerun: the options that give such a checker.
     """
@@ -99,7 +99,7 @@ class VariantChecker:
         self.engine = engine
         self.axes = axes or axes_of(engine)
         self._engine = _RecordingEngine(engine)
-        evaluate = reference or MergeReference().evaluate
+        evaluate = reference or reference_of(engine)
         self._checker = Checker(engine=self._engine, deviations=deviations, reference=evaluate, rerun=rerun or Rerun())
 
     @property

@@ -145,5 +145,4 @@ def conform(engine: Engine) -> Iterator[Result]:
     Returns:
         One result per case, as they are checked: ``feature``, ``name``, ``mark`` (``Mark``) and ``report``.
     """
-    reference = MergeReference(dialect=engine.capabilities.dialect).evaluate
-    return conform_by(engine, lambda case, engine: check_case(case, engine, reference=reference))
+    return conform_by(engine, check_case)

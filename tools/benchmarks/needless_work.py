@@ -23,7 +23,7 @@ from mergecheck.harness.search.session import cases_for, open_engine
 from mergecheck.model.layout import physical_files
 from mergecheck.model.outcome import Prediction
 from mergecheck.model.work_counts import WorkCounts
-from mergecheck.reference import MergeReference, evaluate
+from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,7 +64,7 @@ def measure(engine_name: str, *, like: str, seed: int, numbers: range, journal: 
     """Run the cases of some numbers of the stream that an engine has not run yet, and write each result down."""
     done = {entry["case"] for entry in _entries(journal) if entry["name"] == engine_name and entry["seed"] == seed}
     with open_engine(engine_name) as engine, journal.open("a", encoding="utf-8") as written:
-        checker = Checker(engine=engine, reference=MergeReference(dialect=engine.capabilities.dialect).evaluate)
+        checker = Checker(engine=engine)
         for index, case, reference in several_files(like, seed, numbers.start):
             if index >= numbers.stop:
                 return

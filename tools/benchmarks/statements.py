@@ -133,8 +133,7 @@ def _origins(answered: Iterable[Answered]) -> list[str]:
 
 def run_engine(engine: Engine, answered: Iterable[Answered]) -> list[CaseReport]:
     """Check the statements that the reference judges on an engine; the engine is closed then."""
-    reference = MergeReference(dialect=engine.capabilities.dialect).evaluate
-    checker = Checker(engine=engine, deviations=load_deviations(), reference=reference)
+    checker = Checker(engine=engine, deviations=load_deviations())
     try:
         return [checker.check(one.prepared) for one in answered if one.is_judged]
     finally:

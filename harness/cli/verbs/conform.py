@@ -24,7 +24,6 @@ from mergecheck.harness.report.json import checks_not_made
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.verdict import ExitCode, UserInputError
-from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +68,7 @@ def conform(
         raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
     limit = TimeLimit(seconds=case_seconds)
     engine = engine_of_command(engine_name, limit)
-    reference = MergeReference(dialect=engine.capabilities.dialect).evaluate
-    checker = Checker(engine=engine, deviations=deviations, limit=limit, reference=reference)
+    checker = Checker(engine=engine, deviations=deviations, limit=limit)
     results = list(run_suite(engine, lambda case, _: checker.check_case(case)))
     document = certificate(engine, results)
     title = f"{engine.name} {engine.version}"

@@ -12,12 +12,14 @@ import pytest
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.engine import Capabilities, PrecheckingEngine
 from mergecheck.harness.findings.store import RunningCase
+from mergecheck.harness.variants.judge import VariantChecker
 from mergecheck.harness.verdict import Oracle, Verdict
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.outcome import EngineResult, Rejection, Unsupported
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
 from mergecheck.reference.answer import Reference
+from mergecheck.reference.dialects import MULTI_MATCH, known_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +45,7 @@ class PickyEngine:
     name: str = "picky"
     version: str = "1"
     capabilities: Capabilities = field(default_factory=Capabilities)
+    rejection: Rejection = REJECTION
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:  # noqa: ARG002 - the answer does not depend on it
         if isinstance(self.refusal, Exception):
@@ -52,7 +55,7 @@ class PickyEngine:
     def run(self, case: Case) -> EngineResult:  # noqa: ARG002 - the answer does not depend on it
         self.calls += 1
         self.while_running()
-        return REJECTION
+        return self.rejection
 
     def close(self) -> None:
         """Hold nothing."""
@@ -67,6 +70,21 @@ class Asked:
     def __call__(self, case: Case) -> Reference:
         self.cases.append(case)
         return Reference(answer=REJECTION)
+
+
+@pytest.mark.parametrize(("dialect", "verdict"), [("delta", Verdict.MISMATCH), ("postgres", Verdict.BOTH_REJECTED)])
+def test_an_engine_is_judged_by_its_own_dialect(dialect: str, verdict: Verdict) -> None:
+    """A row that a lone DELETE reaches twice; the same for a variant's checks, unless a reference is given."""
+    engine = PickyEngine(capabilities=Capabilities(dialect=known_dialect(dialect)))
+    case = replace(
+        CASE,
+        source=Source(schema=SCHEMA, rows=((1,), (1,))),
+        sql="MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    )
+    engine.rejection = replace(REJECTION, error_class=MULTI_MATCH)
+    assert Checker(engine=engine).check_case(case).verdict is verdict
+    assert VariantChecker(engine).check_base(case).verdict is verdict
+    assert Checker(engine=engine, reference=evaluate).check_case(case).verdict is Verdict.MISMATCH
 
 
 def test_a_case_that_the_engine_refuses_is_not_evaluated() -> None:

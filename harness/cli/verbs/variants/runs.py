@@ -12,6 +12,7 @@ import click
 from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.engines.spark_versions.plugins import given_plugin, known_plugin
 from mergecheck.harness.oracles.engine_call import run_limited
+from mergecheck.harness.oracles.reference_oracle import reference_of
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.properties.case_space import CaseSpace
@@ -141,7 +142,7 @@ def run_variants(
         # the axes give their settings to variants, so that the cases carry none
         focus, avoid = axes.favoured(only)
         cases = cases_for(engine, focus=focus, avoid=avoid, draws_settings=False)
-        draws = Draws(cases, seed=seed, first=first, batch_size=batch_size)
+        draws = Draws(cases, seed=seed, first=first, reference=reference_of(engine), batch_size=batch_size)
         run = VariantRun(
             VariantChecker(
                 engine,
