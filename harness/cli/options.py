@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,14 @@ from mergecheck.harness.engines.spark.config import (
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.processes.output_files import require_writable
 from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS
+from mergecheck.harness.properties.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
 from mergecheck.harness.verdict import Check, Expressions, Oracle, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_RANGE = re.compile(r"(\d{1,12}):(\d{1,12})?")
 
 
 class FiniteRange(click.FloatRange):
@@ -41,6 +46,30 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is no finite number.", param, ctx)
         return number
+
+
+def parse_range(text: str, *, size: int | None = None, stream: str = "") -> range:
+    """Read ``A:B``, the numbers from A to before B.
+
+    Args:
+        text: what the user gave to ``--range``.
+        size: of the stream, which B may leave out or exceed; None for an endless stream, of which B is required.
+        stream: the name of a stream of that size, for the message.
+
+    Raises:
+        UserInputError: the text is none, or no number is in it.
+    """
+    found = _RANGE.fullmatch(text)
+    end = (int(found[2]) if found[2] else size) if found else None
+    if size is not None and end is not None:
+        end = min(size, end)
+    if found is None or end is None or int(found[1]) >= end:
+        about = "cases have the numbers from 0" if size is None else f"{stream} has statements 0 to {size - 1}"
+        raise UserInputError(
+            f"--range {text}: {about}; give two numbers such as 0:{min(size or 100, 100)}, the first and the one "
+            "after the last"
+        )
+    return range(int(found[1]), end)
 
 
 LEARNED = r'\{\s*"engine"'
@@ -211,6 +240,33 @@ expressions_option = click.option(
     help="What evaluates expressions and source queries for the reference: DuckDB as far as it can and Spark for the "
     "rest (fuzz: if the engine is on Spark), DuckDB alone, or Spark alone (docs/expressions.md).",
 )
+
+
+def limits_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--floor`` and ``--max-deviating``, and pass them to the command as ``limits``."""
+
+    @functools.wraps(command)
+    def with_limits(*, floor: float, max_deviating: float, **values: Any) -> Any:  # noqa: ANN401 - click passes options of any type
+        return command(limits=Limits(floor=floor, max_deviating=max_deviating), **values)
+
+    for option in (
+        click.option(
+            "--max-deviating",
+            type=FiniteRange(0, 1),
+            default=DEFAULT_MAX_DEVIATING,
+            show_default=True,
+            help="Maximum share of cases that show known deviations; above it the run is inconclusive (exit code 4).",
+        ),
+        click.option(
+            "--floor",
+            type=FiniteRange(0, 1),
+            default=DEFAULT_FLOOR,
+            show_default=True,
+            help="Minimum share of verified cases; below it the run is inconclusive (exit code 4).",
+        ),
+    ):
+        with_limits = option(with_limits)
+    return with_limits
 
 
 markdown_option = file_option("--markdown", "markdown", "Also write the result to FILE as Markdown.", over=r"#|\||<!--")

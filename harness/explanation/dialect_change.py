@@ -62,10 +62,8 @@ def dialect_end(reference: Reference) -> DialectEnd:
     return DialectEnd(dialect=trace.dialect.name, text=_merge_end(reference), fails=fails, rows=rows)
 
 
-def changed_rows(case: Case, one: Reference, other: Reference) -> list[ChangedRow]:
+def _changed_rows(rows: Sequence[Row], before: DialectEnd, after: DialectEnd) -> list[ChangedRow]:
     """List the target rows that several source rows match and that have another end under the second dialect."""
-    before, after = dialect_end(one), dialect_end(other)
-    rows = Conditions(case, one.trace).target_rows
     return [
         ChangedRow(number=rid + 1, row=rows[rid], before=before.rows[rid], after=after.rows[rid])
         for rid in before.rows.keys() & after.rows.keys()
@@ -81,8 +79,7 @@ def dialect_lines(case: Case, references: Sequence[Reference]) -> Iterator[str]:
         yield f"{end.dialect:<{width}}  {end.text}"
     if len(references) == 1:
         return
-    one, other = references
-    changes = changed_rows(case, one, other)
+    changes = _changed_rows(Conditions(case, references[0].trace).target_rows, *ends)
     if not changes and ends[0].text == ends[1].text:
         yield f"nothing changes from {ends[0].dialect} to {ends[1].dialect}"
     for change in changes:

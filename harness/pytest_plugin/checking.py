@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ENGINE = pytest.StashKey["Engine"]()
 CHECKER = pytest.StashKey["Checker"]()
+BASELINE = pytest.StashKey["SavedRun | None"]()
 SETTINGS = pytest.StashKey[PytestSettings]()
 NOTICES = pytest.StashKey[list[str]]()
 SEED = pytest.StashKey[int]()
@@ -68,13 +69,17 @@ def _tell(config: pytest.Config, text: str) -> None:
 
 
 def baseline_of(config: pytest.Config) -> SavedRun | None:
-    """Return the run with the known failures of saved cases; None without one, or if it is of random cases."""
+    """Return the run with the known failures of saved cases; None without one, or if it is of random cases.
+
+    The file is read once in a session.
+    """
     from mergecheck.harness.report.baseline import is_saved_run, read_saved_run  # noqa: PLC0415 - the same
 
-    given = option(config, "baseline")
-    if given is None or not is_saved_run(Path(given)):
-        return None
-    return read_saved_run(Path(given), engine=option(config, "engine"))
+    if BASELINE not in config.stash:
+        given = option(config, "baseline")
+        is_given = given is not None and is_saved_run(Path(given))
+        config.stash[BASELINE] = read_saved_run(Path(given), engine=option(config, "engine")) if is_given else None
+    return config.stash[BASELINE]
 
 
 def checker_of(config: pytest.Config) -> Checker:

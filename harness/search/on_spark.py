@@ -7,6 +7,7 @@ task whose worker is lost to another worker, which runs the same range again.
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,7 @@ _ENDED = frozenset({ExitCode.AGREE, ExitCode.MISMATCH, ExitCode.ENGINE, ExitCode
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class _Part:
     """A range of a run.
 
     Attributes:
@@ -48,12 +49,66 @@ class Part:
     file: str | None = None
 
 
-def require_no_spark(engine_name: str) -> None:
-    """Check that an engine can run on the workers of a cluster.
+@dataclass(frozen=True, slots=True)
+class RunInParts:
+    """A run of a range on the workers of a cluster.
 
-    Raises:
-        UserInputError: it starts a Spark of its own.
+    Attributes:
+        master: ``spark://HOST:PORT``, or ``local[N]``.
+        engine: the value of ``--engine``.
+        numbers: the range.
+        options: of each part, without ``--range``; they name no file but those that all workers have.
+        on_part: called with the number of parts that have come back, and of all.
     """
+
+    master: str
+    engine: str
+    numbers: range
+    options: Sequence[str]
+    on_part: Callable[[int, int], None]
+
+    def results(
+        self, *command: str, size: int, file: str | None = None, wanted: frozenset[int] | None = None
+    ) -> Iterator[str]:
+        """Run the parts, each by a task, and yield the result of each as it comes.
+
+        Args:
+            command: the verb that checks a part, and options of the verb.
+            size: numbers of a part. It does not depend on the cluster, so that the result does not either.
+            file: in which a part leaves its result; None if it prints it.
+            wanted: parts without one of these numbers are left out; None for all parts.
+
+        Raises:
+            UserInputError: the engine starts a Spark of its own, or the master is none that can be used.
+            EngineDownError: Spark does not start, a worker lacks a package, or a part ends without a result.
+        """
+        _require_no_spark(self.engine)
+        parts = [
+            _Part(part, (*command, *self.options, "--quiet", "--range", f"{part.start}:{part.stop}"), file)
+            for part in _parts_of(self.numbers, size)
+            if wanted is None or not wanted.isdisjoint(part)
+        ]
+        use_place(spark_place(master=self.master))
+        session = start_session(makes_tables=False)
+        version = importlib.metadata.version("mergecheck")
+        with ThreadPoolExecutor(min(_MOST_WAITING, len(parts)), thread_name_prefix="mergecheck-part") as pool:
+            waiting = {pool.submit(_collect, session, part): part for part in parts}
+            try:
+                for number, done in enumerate(as_completed(waiting), 1):
+                    yield _checked(done.result(), waiting[done], version)
+                    self.on_part(number, len(parts))
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+                session.sparkContext.cancelAllJobs()
+
+
+def _parts_of(numbers: range, size: int) -> list[range]:
+    """Split a range at the multiples of a size, so that the parts of two ranges of one stream are alike."""
+    cuts = [numbers.start, *range((numbers.start // size + 1) * size, numbers.stop, size), numbers.stop]
+    return [range(first, end) for first, end in itertools.pairwise(cuts)]
+
+
+def _require_no_spark(engine_name: str) -> None:
     if engine_has(engine_name, "session"):
         raise UserInputError(
             f"--on-spark: engine {engine_name!r} starts Spark itself, so that no worker of a cluster can run it. Run "
@@ -62,33 +117,7 @@ def require_no_spark(engine_name: str) -> None:
         )
 
 
-def run_parts(master: str, parts: Sequence[Part], *, on_part: Callable[[int], None]) -> Iterator[str]:
-    """Run the parts, each by a task, and yield their results as they come.
-
-    Args:
-        master: ``spark://HOST:PORT``, or ``local[N]``.
-        parts: the parts. The Python of the workers has mergecheck, the engine, and the files that are named.
-        on_part: called with the number of parts that have come back.
-
-    Raises:
-        UserInputError: the master is none that can be used.
-        EngineDownError: Spark does not start, a worker lacks a package, or a part ends without a result.
-    """
-    use_place(spark_place(master=master))
-    session = start_session(makes_tables=False)
-    version = importlib.metadata.version("mergecheck")
-    with ThreadPoolExecutor(min(_MOST_WAITING, len(parts)), thread_name_prefix="mergecheck-part") as pool:
-        waiting = {pool.submit(_collect, session, part): part for part in parts}
-        try:
-            for number, done in enumerate(as_completed(waiting), 1):
-                yield _checked(done.result(), waiting[done], version)
-                on_part(number)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            session.sparkContext.cancelAllJobs()
-
-
-def _collect(session: SparkSession, part: Part) -> Any:  # noqa: ANN401 - a row
+def _collect(session: SparkSession, part: _Part) -> Any:  # noqa: ANN401 - a row
     """Run a part by a query of one task.
 
     Raises:
@@ -132,7 +161,7 @@ def _run_here(arguments: Sequence[str], file: str | None) -> Any:  # noqa: ANN40
     )
 
 
-def _checked(row: Any, part: Part, version: str) -> str:  # noqa: ANN401 - a row
+def _checked(row: Any, part: _Part, version: str) -> str:  # noqa: ANN401 - a row
     if row["version"] != version:
         raise EngineDownError(
             f"the workers have mergecheck {row['version']}, and this is {version}. Install the same version there."

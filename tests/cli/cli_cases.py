@@ -14,6 +14,19 @@ ECHO = "echo_engine:Echo"
 FAULTY = "echo_engine:LosesNullKeys"
 DOWN = "echo_engine:Down"
 SQL = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+TINY = """
+extends = "core"
+summary = "one row a table"
+target_rows = 1
+source_rows = 1
+kinds = [["matched"]]
+on = [["=", "t.k", "s.k"]]
+[conditions]
+matched = ["true", ["is null", "s.v"]]
+[actions]
+matched = [{ v = "s.v" }]
+"""
+"""A small scope of two statements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

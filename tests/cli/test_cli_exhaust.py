@@ -6,25 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from cli_cases import TINY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from cli_cases import Ended
-
-TINY = """
-extends = "core"
-summary = "one row a table"
-target_rows = 1
-source_rows = 1
-kinds = [["matched"]]
-on = [["=", "t.k", "s.k"]]
-[conditions]
-matched = ["true", ["is null", "s.v"]]
-[actions]
-matched = [{ v = "s.v" }]
-"""
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,6 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.html.exhaust import exhaust_page
 from mergecheck.harness.cli.html.rendering import html_option, write_html
-from mergecheck.harness.cli.in_parts import RunInParts
 from mergecheck.harness.cli.options import (
     case_timeout_option,
     check_option,
@@ -26,12 +25,13 @@ from mergecheck.harness.cli.options import (
     known_deviations,
     max_time_option,
     on_spark_option,
+    parse_range,
     quiet_option,
     spark_options,
 )
 from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.cli.verbs.fuzzing.in_parts import save_finding
+from mergecheck.harness.cli.verbs.fuzzing.in_parts import parts_progress, save_finding
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_oracles, run_parts_of_scope, run_scope
@@ -44,14 +44,14 @@ from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
-from mergecheck.harness.search.ranges import parse_range
+from mergecheck.harness.search.on_spark import RunInParts
 from mergecheck.harness.search.session import WARM_UP, reference_for, rerun_on, start_limit
 from mergecheck.harness.verdict import Expressions, UserInputError
 from mergecheck.model.formatting import counted
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
@@ -150,11 +150,11 @@ def exhaust(
             *("--scope", str(Path(scope_name).resolve()) if scope_name.endswith(".toml") else scope_name),
             *(f"--deviations={file.resolve()}" for file in deviation_files),
         ]
-        run = RunInParts(spark_master, engine_name, numbers, options=part_options, quiet=quiet)
-        report, found = run_parts_of_scope(scope, options, lambda left: _journals(run, left))
-        for finding in found:
+        run = RunInParts(spark_master, engine_name, numbers, part_options, parts_progress(quiet=quiet))
+        report = run_parts_of_scope(scope, options, lambda left: _journals(run, left))
+        for finding in report.found:
             save_finding(FindingsDirectory(findings_directory), finding)
-        return _show(report, certificate_file, as_json=as_json, found=found)
+        return _show(report, certificate_file, as_json=as_json)
     with _Progress(scope, numbers, quiet=quiet) as progress:
         if oracles_only:
             report = run_oracles(scope, MergeReference().evaluate, options, on_piece=progress.count)
@@ -179,25 +179,12 @@ def _journals(run: RunInParts, left: frozenset[int]) -> Iterator[str]:
     return run.results("exhaust", "--journal", _JOURNAL, size=PART_SIZE, file=_JOURNAL, wanted=left)
 
 
-def _show(
-    report: ExhaustiveReport,
-    certificate_file: Path | None,
-    *,
-    as_json: bool,
-    found: Sequence[Mapping[str, Any]] | None = None,
-) -> ExitCode:
-    """Print a report, and write its certificate.
-
-    Args:
-        report: the report.
-        certificate_file: where the certificate goes; None for nowhere.
-        as_json: print JSON.
-        found: the findings, if other processes have made them.
-    """
+def _show(report: ExhaustiveReport, certificate_file: Path | None, *, as_json: bool) -> ExitCode:
+    """Print a report, and write its certificate if a file is given."""
     if certificate_file is not None:
         _write(certificate_file, report)
     if as_json:
-        emit_json(document(report) | ({} if found is None else {"found": list(found)}))
+        emit_json(document(report))
     else:
         show("\n".join(lines(report)))
     return report.code

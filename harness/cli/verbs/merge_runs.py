@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.options import FiniteRange, json_option
+from mergecheck.harness.cli.options import json_option, limits_options
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.fuzzing.in_parts import keep_findings, save_finding, show_merged
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.lab.exhaustive.exhaustive_run import ExhaustiveReport
+from mergecheck.harness.lab.exhaustive.exhaustive_run import report_of
 from mergecheck.harness.lab.exhaustive.exhaustive_text import document, lines
 from mergecheck.harness.lab.exhaustive.journal import (
     journal_text,
@@ -23,13 +23,13 @@ from mergecheck.harness.lab.exhaustive.journal import (
 )
 from mergecheck.harness.lab.exhaustive.scope import load_scope
 from mergecheck.harness.processes.output_files import create
-from mergecheck.harness.properties.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
-from mergecheck.harness.properties.statistics import Stop
 from mergecheck.harness.report.merged_runs import merge_runs, read_run
 from mergecheck.harness.verdict import ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from mergecheck.harness.properties.limits import Limits
 
 FUZZ_FILE = "fuzz.json"
 JOURNAL_FILE = "exhaust.jsonl"
@@ -44,20 +44,7 @@ JOURNAL_FILE = "exhaust.jsonl"
     metavar="DIR",
     help=f"Write the result here: {FUZZ_FILE} or {JOURNAL_FILE}, and the findings.",
 )
-@click.option(
-    "--floor",
-    type=FiniteRange(0, 1),
-    default=DEFAULT_FLOOR,
-    show_default=True,
-    help="Minimum share of verified cases of all runs together.",
-)
-@click.option(
-    "--max-deviating",
-    type=FiniteRange(0, 1),
-    default=DEFAULT_MAX_DEVIATING,
-    show_default=True,
-    help="Maximum share of cases of all runs together that show known deviations.",
-)
+@limits_options
 @click.option(
     "--scope",
     "scope_name",
@@ -69,8 +56,7 @@ def merge_runs_of_machines(
     *,
     paths: tuple[Path, ...],
     into: Path,
-    floor: float,
-    max_deviating: float,
+    limits: Limits,
     scope_name: str | None,
     as_json: bool,
 ) -> int:
@@ -90,7 +76,7 @@ def merge_runs_of_machines(
     findings = FindingsDirectory(into / "findings")
     if journals:
         return _merge_journals(journals, into, findings, scope_name=scope_name, as_json=as_json)
-    merged = merge_runs([read_run(file) for file in runs], Limits(floor=floor, max_deviating=max_deviating))
+    merged = merge_runs([read_run(file) for file in runs], limits)
     keep_findings(merged, findings)
     _create(into / FUZZ_FILE, json.dumps(merged.document, indent=1) + "\n")
     show_merged(merged, as_json=as_json)
@@ -123,18 +109,9 @@ def _merge_journals(
     _create(into / JOURNAL_FILE, journal_text(merged))
     for finding in merged.findings:
         save_finding(findings, finding)
-    report = ExhaustiveReport(
-        scope=scope,
-        engine=header.engine,
-        engine_version=header.engine_version,
-        numbers=range(len(scope.statements)),
-        results=dict(merged.results),
-        stop=Stop.END,
-        seconds=0.0,
-        num_new=0,
-    )
+    report = report_of(scope, merged, range(len(scope.statements)))
     if as_json:
-        emit_json(document(report) | {"found": list(merged.findings)})
+        emit_json(document(report))
     else:
         show("\n".join(lines(report)))
     return report.code

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.lab.exhaustive.journal import (
+    Entries,
     Header,
     Journal,
     StatementResult,
@@ -53,6 +54,7 @@ class ExhaustiveReport:
         numbers: the statements that were asked for.
         results: those that are done, by number.
         stop: why the run ended. seconds: how long it took. num_new: merges of this run alone.
+        saved: the findings of this process. found: all findings of the run, as ``fuzz --json`` writes them.
     """
 
     scope: Scope
@@ -64,6 +66,7 @@ class ExhaustiveReport:
     seconds: float
     num_new: int
     saved: tuple[events.FindingSaved, ...] = ()
+    found: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def merges(self) -> Counter[str]:
@@ -286,17 +289,43 @@ def run_scope(
         engine=engine.name,
         engine_version=engine.version,
         numbers=options.numbers,
-        results=_within(journal, options.numbers),
+        results=_within(journal.results, options.numbers),
         stop=summary.stop,
         seconds=time.monotonic() - started,
         num_new=results.num_new,
         saved=tuple(results.saved),
+        found=tuple(map(finding_json, results.saved)),
+    )
+
+
+def report_of(
+    scope: Scope, entries: Entries, numbers: range, *, seconds: float = 0.0, num_new: int = 0
+) -> ExhaustiveReport:
+    """Report what other processes have checked, by their journal.
+
+    Args:
+        scope: the scope.
+        entries: the journal.
+        numbers: the statements that were asked for.
+        seconds: how long it took.
+        num_new: merges that were not checked before.
+    """
+    return ExhaustiveReport(
+        scope=scope,
+        engine=entries.header.engine,
+        engine_version=entries.header.engine_version,
+        numbers=numbers,
+        results=_within(entries.results, numbers),
+        stop=Stop.END,
+        seconds=seconds,
+        num_new=num_new,
+        found=entries.findings,
     )
 
 
 def run_parts_of_scope(
     scope: Scope, options: RunOptions, texts: Callable[[frozenset[int]], Iterator[str]]
-) -> tuple[ExhaustiveReport, tuple[Mapping[str, Any], ...]]:
+) -> ExhaustiveReport:
     """Put together a scope whose parts other processes check.
 
     Args:
@@ -304,12 +333,9 @@ def run_parts_of_scope(
         options: which statements.
         texts: yields the journal of each part in which one of some statements is.
 
-    Returns:
-        The report, and the findings.
-
     Raises:
-        UserInputError: the journal is of another run, or cannot be written.
-        HarnessBugError: a part's journal is of another run than those before it.
+        UserInputError: the journal is of another run than a part, or cannot be written.
+        HarnessBugError: no part has a result.
     """
     started, num_new, journal = time.monotonic(), 0, None
     if options.journal is not None and options.journal.exists() and options.journal.stat().st_size:
@@ -329,18 +355,8 @@ def run_parts_of_scope(
             num_new += result.num_merges
     if journal is None:
         raise HarnessBugError("no part of the scope has a result")
-    merged = journal.merged()
-    report = ExhaustiveReport(
-        scope=scope,
-        engine=merged.header.engine,
-        engine_version=merged.header.engine_version,
-        numbers=options.numbers,
-        results={number: merged.results[number] for number in options.numbers if number in merged.results},
-        stop=Stop.END,
-        seconds=time.monotonic() - started,
-        num_new=num_new,
-    )
-    return report, merged.findings
+    seconds = time.monotonic() - started
+    return report_of(scope, journal.merged(), options.numbers, seconds=seconds, num_new=num_new)
 
 
 def run_oracles(
@@ -372,7 +388,7 @@ def run_oracles(
         engine=NO_ENGINE,
         engine_version=version,
         numbers=options.numbers,
-        results=_within(journal, options.numbers),
+        results=_within(journal.results, options.numbers),
         stop=stop,
         seconds=time.monotonic() - started,
         num_new=results.num_new,
@@ -390,5 +406,5 @@ def _journal(scope: Scope, options: RunOptions, engine: str, version: str) -> Jo
     return Journal(options.journal, header)
 
 
-def _within(journal: Journal, numbers: Sequence[int]) -> dict[int, StatementResult]:
-    return {number: journal.results[number] for number in numbers if number in journal.results}
+def _within(results: Mapping[int, StatementResult], numbers: Sequence[int]) -> dict[int, StatementResult]:
+    return {number: results[number] for number in numbers if number in results}

@@ -7,7 +7,6 @@ import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.lab.exhaustive.exhaustive_run import DEVIATES, DISPUTE, NO_ENGINE, ORACLES, RIGHT
-from mergecheck.harness.report.event_json import finding_json
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.formatting import counted
 
@@ -82,7 +81,7 @@ def document(report: ExhaustiveReport) -> dict[str, Any]:
         "stop": report.stop.value,
         "seconds": round(report.seconds, 1),
         "new_merges": report.num_new,
-        "found": [finding_json(event) for event in report.saved],
+        "found": list(report.found),
         "exit_code": int(report.code),
     }
 

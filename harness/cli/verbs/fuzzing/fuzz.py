@@ -14,9 +14,7 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.command_engine import engine_of_command
 from mergecheck.harness.cli.html.random_cases.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.cli.html.rendering import html_option, write_html
-from mergecheck.harness.cli.in_parts import RunInParts
 from mergecheck.harness.cli.options import (
-    FiniteRange,
     batch_option,
     case_timeout_option,
     check_option,
@@ -28,11 +26,13 @@ from mergecheck.harness.cli.options import (
     findings_option,
     json_option,
     known_deviations,
+    limits_options,
     max_cases_option,
     max_time_option,
     observations_option,
     on_spark_option,
     oracle_option,
+    parse_range,
     quiet_option,
     seed_option,
     spark_options,
@@ -42,18 +42,18 @@ from mergecheck.harness.cli.output.progress import Progress
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.fuzzing.drawing import drawing_options
 from mergecheck.harness.cli.verbs.fuzzing.earlier import earlier_runs_options
-from mergecheck.harness.cli.verbs.fuzzing.in_parts import fuzz_in_parts
+from mergecheck.harness.cli.verbs.fuzzing.in_parts import fuzz_in_parts, parts_progress
 from mergecheck.harness.cli.verbs.fuzzing.result import FuzzResult
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.processes.time_limit import DEFAULT_SECONDS, TimeLimit
-from mergecheck.harness.properties.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
+from mergecheck.harness.properties.limits import DEFAULT_FLOOR
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.search.ranges import parse_range
+from mergecheck.harness.search.on_spark import RunInParts
 from mergecheck.harness.search.session import (
     FuzzOptions,
     checks_each_alone,
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.cli.verbs.fuzzing.earlier import EarlierRuns
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.lab.learning.learned import EngineKnowledge
+    from mergecheck.harness.properties.limits import Limits
     from mergecheck.harness.properties.statistics import Summary
     from mergecheck.harness.verdict import Rerun
 
@@ -91,20 +92,7 @@ DEFAULT_MAX_CASES = 500
 )
 @click.option("--max-findings", type=click.IntRange(min=1), metavar="N", help="Stop after N different findings.")
 @findings_option("Where findings are saved.")
-@click.option(
-    "--floor",
-    type=FiniteRange(0, 1),
-    default=DEFAULT_FLOOR,
-    show_default=True,
-    help="Minimum share of verified cases; below it the run is inconclusive (exit code 4).",
-)
-@click.option(
-    "--max-deviating",
-    type=FiniteRange(0, 1),
-    default=DEFAULT_MAX_DEVIATING,
-    show_default=True,
-    help="Maximum share of cases that show known deviations; above it the run is inconclusive (exit code 4).",
-)
+@limits_options
 @click.option("--steer", is_flag=True, help="Draw several cases at a time, and check the one that adds most coverage.")
 @batch_option
 @click.option(
@@ -140,8 +128,7 @@ def fuzz(
     range_text: str | None,
     max_findings: int | None,
     findings_directory: Path,
-    floor: float,
-    max_deviating: float,
+    limits: Limits,
     steer: bool,
     batch_size: int | None,
     num_jobs: int,
@@ -200,10 +187,9 @@ def fuzz(
         rerun=rerun_on(engine_name, expressions=expressions, checks=checks_named(check_names), deviations=deviations),
         known=drawing.known,
     )
-    limits = Limits(floor=floor, max_deviating=max_deviating)
     flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
-    flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
+    flags += "" if limits.floor == DEFAULT_FLOOR else f" --floor {limits.floor:g}"
     flags += " --steer" if steer else ""
     flags += drawing.flags()
     if spark_master is not None:
@@ -214,7 +200,7 @@ def fuzz(
             )
         own = f"{checks.rerun.flags()}{flags} --seed {seed}" + ("" if batch_size is None else f" --batch {batch_size}")
         part_options = [*shlex.split(own), *(f"--deviations={file.resolve()}" for file in deviation_files)]
-        parts = RunInParts(spark_master, engine_name, numbers, options=part_options, quiet=quiet)
+        parts = RunInParts(spark_master, engine_name, numbers, part_options, parts_progress(quiet=quiet))
         return fuzz_in_parts(parts, FindingsDirectory(findings_directory), limits, as_json=as_json)
     files = LogFiles(events=events_file, observations=observations_file)
     output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.findings.origin import origin_in
 from mergecheck.harness.findings.store import EXAMPLES, FindingsDirectory
 from mergecheck.harness.report.merged_runs import checked_run, merge_runs
@@ -14,12 +14,12 @@ from mergecheck.model.case_id import with_content_id
 from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from mergecheck.harness.cli.in_parts import RunInParts
     from mergecheck.harness.properties.limits import Limits
     from mergecheck.harness.report.merged_runs import MergedRuns
+    from mergecheck.harness.search.on_spark import RunInParts
     from mergecheck.harness.verdict import ExitCode
 
 PART_SIZE = 50
@@ -40,6 +40,16 @@ def fuzz_in_parts(run: RunInParts, findings: FindingsDirectory, limits: Limits, 
     keep_findings(merged, findings)
     show_merged(merged, as_json=as_json)
     return merged.code
+
+
+def parts_progress(*, quiet: bool) -> Callable[[int, int], None]:
+    """Return what shows how many parts of how many are checked."""
+
+    def report(number: int, total: int) -> None:
+        if not quiet:
+            notice(f"{number} of {counted(total, 'part')} checked")
+
+    return report
 
 
 def keep_findings(merged: MergedRuns, findings: FindingsDirectory) -> None:
