@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -78,7 +79,9 @@ def prefetching(
             begin = functools.partial(_prepare, checker)
         num_ahead = 0 if draws.steer else 1 if num_jobs == 1 else CASES_AHEAD * num_jobs
         thread = stack.enter_context(ending(ThreadPoolExecutor(1, thread_name_prefix="mergecheck-prefetch")))
-        yield Prefetch(draws, begin, thread, num_ahead=num_ahead, max_cases=max_cases, end=end)
+        ended = threading.Event()
+        stack.callback(ended.set)  # before the thread is waited for
+        yield Prefetch(draws, begin, thread, ended, num_ahead=num_ahead, max_cases=max_cases, end=end)
 
 
 def _prepare(checker: Checker, drawn: Drawn) -> Finish:
@@ -94,6 +97,7 @@ class Prefetch:
         draws: the run's draws.
         begin: begins the check of a case in the prefetching thread, and returns what ends it.
         thread: draws, one case after the other.
+        ended: set when the run ends, so that a batch under way is given up.
         num_ahead: draws that are begun before they are asked for.
         max_cases: how many different cases the run checks; None for no limit.
         end: the number before which the draws end; None for no limit.
@@ -102,6 +106,7 @@ class Prefetch:
     draws: CaseStream
     begin: Begin
     thread: Executor
+    ended: threading.Event
     num_ahead: int = 0
     max_cases: int | None = None
     end: int | None = None
@@ -155,5 +160,5 @@ class Prefetch:
             return None
         if drawn.is_repeated:
             return Upcoming(drawn, None)
-        drawn = self.draws.batched(drawn)
+        drawn = self.draws.batched(drawn, ended=self.ended)
         return Upcoming(drawn, self.begin(drawn))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -76,8 +77,16 @@ class CaseStream(Protocol):
     def draw(self, space: CaseSpace) -> Drawn | None:
         """Return the next case; None after the last one."""
 
-    def batched(self, drawn: Drawn) -> Drawn:
-        """Put a case in a batch of its statement, if the run makes batches."""
+    def batched(self, drawn: Drawn, *, ended: threading.Event) -> Drawn:
+        """Put a case in a batch of its statement, if the run makes batches.
+
+        Args:
+            drawn: the case.
+            ended: set when the run ends; a large batch takes many evaluations, and Ctrl+C waits for the one under way.
+
+        Raises:
+            CancelledError: the run has ended.
+        """
 
     def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case | None:
         """Make a case simpler by its draw; None if it was not drawn."""
@@ -165,7 +174,7 @@ class Draws:
         """Whether ``batched`` puts several pairs of tables into one merge."""
         return self._batch_size > 1
 
-    def batched(self, drawn: Drawn) -> Drawn:
+    def batched(self, drawn: Drawn, *, ended: threading.Event) -> Drawn:
         """Put a case in a batch of its statement; it stays alone if it cannot be in one, and in a share of the draws.
 
         If the case itself is no part of the batch, because its merge fails, it comes next, alone.
@@ -175,6 +184,8 @@ class Draws:
         timer, failed = PhaseTimer(), []
 
         def evaluate(case: Case) -> Reference:
+            if ended.is_set():
+                raise CancelledError
             try:
                 with timer.measure("reference"):
                     return self._reference(case)

@@ -33,6 +33,7 @@ from mergecheck.harness.search.stream import Draws
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
@@ -128,9 +129,9 @@ class _TimedDraws(Draws):
         with self._drawing():
             return super().draw(space)
 
-    def batched(self, drawn: Drawn) -> Drawn:
+    def batched(self, drawn: Drawn, *, ended: threading.Event) -> Drawn:
         with self._drawing():
-            return super().batched(drawn)
+            return super().batched(drawn, ended=ended)
 
     @contextlib.contextmanager
     def _drawing(self) -> Iterator[None]:

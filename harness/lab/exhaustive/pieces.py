@@ -124,7 +124,7 @@ class ScopeStream:
             answer = found.reference.answer
             yield found.piece, answer.path.value if isinstance(answer, Prediction) else ""
 
-    def batched(self, drawn: Drawn) -> Drawn:
+    def batched(self, drawn: Drawn, *, ended: threading.Event) -> Drawn:  # noqa: ARG002 - nothing is evaluated
         """Return a piece as it is: it is a batch already."""
         return drawn
 
