@@ -28,6 +28,19 @@ def chance(draw: DrawFn, percent: float) -> bool:
     return draw(_PERCENT) >= 100 - max(round(percent), percent > 0)
 
 
+def draw_part(draw: DrawFn, *percents: float) -> int | None:
+    """Draw the number of one of several parts of a hundred, or None for the rest; shrinks to None.
+
+    A new part behind the others takes cases from the rest alone: the cases of the other parts stay what they were.
+    """
+    number, end = draw(_PERCENT), 100.0
+    for part, percent in enumerate(percents):
+        end -= percent
+        if number >= end:
+            return part
+    return None
+
+
 def draw_some(draw: DrawFn, options: Sequence[Option], *, percent: float = 50) -> tuple[Option, ...]:
     """Draw a non-empty part of ``options`` in their order, each with a probability; shrinks to the first one alone."""
     return tuple(option for option in options if chance(draw, percent)) or (options[0],)

@@ -38,6 +38,20 @@ def _together(*on: Feature, off: tuple[Feature, ...] = (), weight: int = 1) -> C
     return Combination(frozenset(on), frozenset(off), weight)
 
 
+EVERYDAY = (
+    # inserts of the new rows that satisfy a condition
+    _together(
+        *(Feature.INSERT, Feature.CONDITIONS),
+        off=(
+            *(*_MATCHED, *_BY_SOURCE, Feature.SEVERAL_CLAUSES, Feature.NEVER_TRUE, Feature.AMBIGUOUS),
+            *(Feature.EMPTY_SOURCE, Feature.ALL_MATCHED, Feature.SELF_MERGE, Feature.INVALID),
+            *(Feature.CONSTANT_ON, Feature.ONE_SIDED_ON, Feature.NON_EQUI_ON, Feature.UNUSUAL_SCHEMAS),
+            # these bring clauses of other kinds with them
+            *(Feature.BY_SOURCE_ALONE, Feature.AMBIGUOUS_UNMATCHED, Feature.LAYOUT_AMBIGUITY, Feature.LONE_DELETE),
+        ),
+    ),
+)
+"""Statements that people write every day, and that seldom come by chance: most draws have clauses of several kinds."""
 RARELY_TOGETHER = (
     # rows that break a constraint
     _together(Feature.BY_SOURCE_ALONE, *_CONSTRAINTS, weight=5),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.strategies.choices import chance
-from mergecheck.strategies.combinations import RARELY_TOGETHER
+from mergecheck.strategies.choices import chance, draw_part
+from mergecheck.strategies.combinations import EVERYDAY, RARELY_TOGETHER
 from mergecheck.strategies.features import (
     ALWAYS_ON,
     CLAUSE_FEATURES,
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 _DENSITIES = st.sampled_from((0.6, 1.0, 1.0, 1.5))
 _MAX_PERCENT = 97
-_COMBINATIONS = st.sampled_from([each for each in RARELY_TOGETHER for _ in range(each.weight)])
+_COMBINATIONS, _EVERYDAY = (
+    st.sampled_from([each for each in combinations for _ in range(each.weight)])
+    for combinations in (RARELY_TOGETHER, EVERYDAY)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,7 @@ class Profile:
         function_calls_percent: how many of a hundred cases may call functions that only Spark can evaluate.
         combinations_percent: how many of a hundred cases have features that are ``RARELY_TOGETHER``; more of them are
             refused than of others.
+        everyday_percent: how many of a hundred cases are one of the ``EVERYDAY`` statements.
         table_features: the members of ``TABLE_FEATURES`` that a case may use.
         written_forms: the members of ``WRITTEN_FORMS`` that a case may use.
         boundary: large tables have this number of rows, or one row more or less; None for the sizes of batches that
@@ -58,6 +62,7 @@ class Profile:
     percent: Mapping[Feature, float] = field(default_factory=lambda: MappingProxyType({}))
     function_calls_percent: float = 0
     combinations_percent: float = 0
+    everyday_percent: float = 0
     table_features: frozenset[Feature] = frozenset()
     written_forms: frozenset[Feature] = frozenset()
     boundary: int | None = None
@@ -97,6 +102,7 @@ class Profile:
 DEFAULT_PROFILE = Profile()
 FULL_PROFILE = Profile(
     combinations_percent=42,
+    everyday_percent=7,
     table_features=frozenset(TABLE_FEATURES),
     written_forms=frozenset(WRITTEN_FORMS) - frozenset(SPARK_FORMS),
 )
@@ -127,10 +133,12 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
 
 
 def _brought_together(draw: DrawFn, enabled: set[Feature], profile: Profile, off: frozenset[Feature]) -> set[Feature]:
-    """Draw, for a part of the cases, features that hardly meet by chance."""
-    if not profile.combinations_percent or not chance(draw, profile.combinations_percent):
+    """Draw, for a part of the cases, features that hardly meet by chance, or those of an everyday statement."""
+    percents = (profile.combinations_percent, profile.everyday_percent)
+    part = draw_part(draw, *percents) if any(percents) else None
+    if part is None:
         return enabled
-    chosen = draw(_COMBINATIONS)
+    chosen = draw((_COMBINATIONS, _EVERYDAY)[part])
     return enabled if chosen.on & off else (enabled | chosen.on) - chosen.off
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.strategies.choices import chance
+from mergecheck.strategies.expression.conditions import conditions_over
+from mergecheck.strategies.expression.scopes import clause_scope
 from mergecheck.strategies.expression.slots import guarded
 from mergecheck.strategies.syntax.expressions import TRUE, And
 from mergecheck.strategies.syntax.statement import ClauseKind
@@ -16,12 +18,15 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
     from mergecheck.model.case import Row
+    from mergecheck.strategies.expression.scopes import Scope
     from mergecheck.strategies.syntax.columns import Schemas
     from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Statement
     from mergecheck.strategies.table.rows import Tables
 
 _MEETING_PERCENT = 88
+_SELECTIVE_PERCENT = 75
+_NUM_TRIES = 4
 
 
 def match_matrix(
@@ -125,3 +130,30 @@ def roused(statement: Statement, schemas: Schemas, *, target: tuple[Row, ...], s
         for place, clause in enumerate(statement.clauses)
     )
     return replace(statement, clauses=clauses)
+
+
+def selective(
+    draw: DrawFn,
+    statement: Statement,
+    scope: Scope,
+    schemas: Schemas,
+    *,
+    target: tuple[Row, ...],
+    source: tuple[Row, ...],
+) -> Statement:
+    """Give a single clause a condition that holds on some of the rows that reach it, and not on others; mostly.
+
+    Conditions that are drawn before the matches are known come out alike on the few rows that reach the clause.
+    """
+    (clause,) = statement.clauses
+    wanted = chance(draw, _SELECTIVE_PERCENT)
+    tried = [draw(conditions_over(clause_scope(scope, clause.kind), depth=1)) for _ in range(_NUM_TRIES)]
+    if not wanted:
+        return statement
+    rows = units(target, source, match_matrix(statement.condition, schemas, target, source))[clause.kind]
+    for condition in (*((clause.condition,) if clause.condition else ()), *tried):
+        found = guarded(replace(clause, condition=condition))
+        test = evaluator(found.condition or TRUE, places(schemas.target, schemas.source))
+        if len({test(*pair) is True for pair in rows}) > 1:
+            return replace(statement, clauses=(found,))
+    return statement

@@ -16,7 +16,7 @@ from mergecheck.strategies.features import CLAUSE_FEATURES, Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets, uses
 from mergecheck.strategies.statement.assignments import draw_insert_list, draw_set_list
 from mergecheck.strategies.statement.joins import OnForm, draw_on_condition
-from mergecheck.strategies.statement.matches import disambiguated, meeting, only_matched, roused
+from mergecheck.strategies.statement.matches import disambiguated, meeting, only_matched, roused, selective
 from mergecheck.strategies.statement.source_queries import draw_source_query
 from mergecheck.strategies.statement.unusual import (
     draw_bare_insert,
@@ -125,6 +125,9 @@ def draw_merge(
         tables = only_matched(condition, schemas, tables)
     if features.isdisjoint((Feature.LAYOUT_AMBIGUITY, Feature.NEVER_TRUE)):
         statement = roused(statement, schemas, target=tables.target, source=visible_source(schemas, tables))
+        if Feature.CONDITIONS in features and statement.insert_only and len(statement.clauses) == 1:
+            source = visible_source(schemas, tables)
+            statement = selective(draw, statement, scope, schemas, target=tables.target, source=source)
     query = draw_source_query(draw, features, schemas, tables, max_rows=profile.max_rows)
     if query is not None:
         # a query has no name of its own

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -115,6 +116,22 @@ def test_a_profile_can_favour_features() -> None:
     drawn = list(islice(samples(5, profile=profile), 100))
     # key ranges, queries and large tables spoil it now and then
     assert sum(each.case.source is None for each in drawn) > 65
+
+
+def test_everyday_statements_insert_a_part_of_the_rows() -> None:
+    """Nothing but an insert, with a condition that holds for some rows and not for others in a good share of them."""
+    drawn = list(islice(samples(5, profile=replace(Profile(), combinations_percent=1, everyday_percent=99)), 60))
+    only = [each for each in drawn if "kinds:not_matched" in each.features]
+    assert len(only) > 55
+    selective = [each for each in only if each.features >= {"condition:true"}]
+    assert sum(not each.features.isdisjoint({"condition:false", "condition:null"}) for each in selective) > 20
+
+
+def test_everyday_statements_take_cases_from_the_rest_alone() -> None:
+    """Cases that bring rare features together are the same with and without them."""
+    plain, everyday = (replace(Profile(), combinations_percent=42, everyday_percent=percent) for percent in (0, 20))
+    pairs = list(zip(islice(samples(5, profile=plain), 60), islice(samples(5, profile=everyday), 60), strict=True))
+    assert 4 < sum(one.case != other.case for one, other in pairs) < 25
 
 
 def test_profiles_that_leave_nothing_are_refused() -> None:
