@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -56,7 +55,7 @@ def prefetching(
     max_cases: int | None = None,
     end: int | None = None,
 ) -> Iterator[Prefetch]:
-    """Prefetch a run's cases for as long as the block lasts.
+    """Prefetch a run's cases for as long as the block lasts, and close the draws with it.
 
     With one job, the next case is drawn and the reference evaluates it while ``checker`` has the current one on its
     engine. With several, each job checks on an engine of its own. Steered draws depend on what the cases before have
@@ -79,9 +78,8 @@ def prefetching(
             begin = functools.partial(_prepare, checker)
         num_ahead = 0 if draws.steer else 1 if num_jobs == 1 else CASES_AHEAD * num_jobs
         thread = stack.enter_context(ending(ThreadPoolExecutor(1, thread_name_prefix="mergecheck-prefetch")))
-        ended = threading.Event()
-        stack.callback(ended.set)  # before the thread is waited for
-        yield Prefetch(draws, begin, thread, ended, num_ahead=num_ahead, max_cases=max_cases, end=end)
+        stack.callback(draws.close)  # before the thread is waited for
+        yield Prefetch(draws, begin, thread, num_ahead=num_ahead, max_cases=max_cases, end=end)
 
 
 def _prepare(checker: Checker, drawn: Drawn) -> Finish:
@@ -97,7 +95,6 @@ class Prefetch:
         draws: the run's draws.
         begin: begins the check of a case in the prefetching thread, and returns what ends it.
         thread: draws, one case after the other.
-        ended: set when the run ends, so that a batch under way is given up.
         num_ahead: draws that are begun before they are asked for.
         max_cases: how many different cases the run checks; None for no limit.
         end: the number before which the draws end; None for no limit.
@@ -106,7 +103,6 @@ class Prefetch:
     draws: CaseStream
     begin: Begin
     thread: Executor
-    ended: threading.Event
     num_ahead: int = 0
     max_cases: int | None = None
     end: int | None = None
@@ -160,5 +156,5 @@ class Prefetch:
             return None
         if drawn.is_repeated:
             return Upcoming(drawn, None)
-        drawn = self.draws.batched(drawn, ended=self.ended)
+        drawn = self.draws.batched(drawn)
         return Upcoming(drawn, self.begin(drawn))

@@ -77,19 +77,14 @@ class CaseStream(Protocol):
     def draw(self, space: CaseSpace) -> Drawn | None:
         """Return the next case; None after the last one."""
 
-    def batched(self, drawn: Drawn, *, ended: threading.Event) -> Drawn:
-        """Put a case in a batch of its statement, if the run makes batches.
-
-        Args:
-            drawn: the case.
-            ended: set when the run ends; a large batch takes many evaluations, and Ctrl+C waits for the one under way.
-
-        Raises:
-            CancelledError: the run has ended.
-        """
+    def batched(self, drawn: Drawn) -> Drawn:
+        """Put a case in a batch of its statement, if the run makes batches."""
 
     def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case | None:
         """Make a case simpler by its draw; None if it was not drawn."""
+
+    def close(self) -> None:
+        """End the stream; another thread may be in ``batched``, which gives up."""
 
 
 class Draws:
@@ -128,6 +123,7 @@ class Draws:
         self._takes = takes
         self._apart: deque[Drawn] = deque()
         self._digests: set[str] = set()
+        self._closed = threading.Event()
 
     def draw(self, space: CaseSpace) -> Drawn:
         """Draw the next case.
@@ -174,17 +170,20 @@ class Draws:
         """Whether ``batched`` puts several pairs of tables into one merge."""
         return self._batch_size > 1
 
-    def batched(self, drawn: Drawn, *, ended: threading.Event) -> Drawn:
+    def batched(self, drawn: Drawn) -> Drawn:
         """Put a case in a batch of its statement; it stays alone if it cannot be in one, and in a share of the draws.
 
         If the case itself is no part of the batch, because its merge fails, it comes next, alone.
+
+        Raises:
+            CancelledError: the stream is closed. A large batch takes many evaluations; the one under way ends.
         """
         if self._batch_size == 1 or drawn.is_alone or drawn.index % ALONE_EVERY == 0:
             return drawn
         timer, failed = PhaseTimer(), []
 
         def evaluate(case: Case) -> Reference:
-            if ended.is_set():
+            if self._closed.is_set():
                 raise CancelledError
             try:
                 with timer.measure("reference"):
@@ -226,6 +225,10 @@ class Draws:
         """Let Hypothesis simplify a draw, see ``Stream.shrink``."""
         with self._one_at_a_time:
             return self._stream.shrink(self.seed, index, fails)
+
+    def close(self) -> None:
+        """End the stream: no evaluation begins any more, so that Ctrl+C need not wait for a whole batch."""
+        self._closed.set()
 
     def _next(self, timer: PhaseTimer) -> Drawn:
         index, self._next_index = self._next_index, self._next_index + 1

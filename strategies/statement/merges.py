@@ -124,9 +124,9 @@ def draw_merge(
     if Feature.ALL_MATCHED in features:
         tables = only_matched(condition, schemas, tables)
     if features.isdisjoint((Feature.LAYOUT_AMBIGUITY, Feature.NEVER_TRUE)):
-        statement = roused(statement, schemas, target=tables.target, source=visible_source(schemas, tables))
+        source = visible_source(schemas, tables)
+        statement = roused(statement, schemas, target=tables.target, source=source)
         if Feature.CONDITIONS in features and statement.insert_only and len(statement.clauses) == 1:
-            source = visible_source(schemas, tables)
             statement = selective(draw, statement, scope, schemas, target=tables.target, source=source)
     query = draw_source_query(draw, features, schemas, tables, max_rows=profile.max_rows)
     if query is not None:

@@ -33,7 +33,6 @@ from mergecheck.harness.search.stream import Draws
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
@@ -129,9 +128,9 @@ class _TimedDraws(Draws):
         with self._drawing():
             return super().draw(space)
 
-    def batched(self, drawn: Drawn, *, ended: threading.Event) -> Drawn:
+    def batched(self, drawn: Drawn) -> Drawn:
         with self._drawing():
-            return super().batched(drawn, ended=ended)
+            return super().batched(drawn)
 
     @contextlib.contextmanager
     def _drawing(self) -> Iterator[None]:

@@ -124,12 +124,15 @@ class ScopeStream:
             answer = found.reference.answer
             yield found.piece, answer.path.value if isinstance(answer, Prediction) else ""
 
-    def batched(self, drawn: Drawn, *, ended: threading.Event) -> Drawn:  # noqa: ARG002 - nothing is evaluated
+    def batched(self, drawn: Drawn) -> Drawn:
         """Return a piece as it is: it is a batch already."""
         return drawn
 
     def shrink(self, index: int, fails: Callable[[Case], bool]) -> None:
         """Change nothing: no case was drawn."""
+
+    def close(self) -> None:
+        """Change nothing: a piece takes one evaluation, which ends."""
 
     def _all(self, numbers: Sequence[int]) -> Iterator[_Prepared]:
         for number in numbers:

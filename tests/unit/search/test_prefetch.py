@@ -57,7 +57,7 @@ def test_the_cases_are_those_of_the_draws(batch_size: int) -> None:
         assert prefetch.seed == 3
         for _ in range(20):
             drawn, upcoming = plain.draw(SPACE), prefetch.next(SPACE)
-            assert upcoming.drawn == (drawn if drawn.is_repeated else plain.batched(drawn, ended=threading.Event()))
+            assert upcoming.drawn == (drawn if drawn.is_repeated else plain.batched(drawn))
             assert (upcoming.finish is None) == drawn.is_repeated
 
 
@@ -75,9 +75,9 @@ def test_only_the_references_own_failure_makes_a_batch_a_case() -> None:
         Draws(cases(), seed=3, batch_size=5, takes=refuses),
     )
     first, second = ([draws.draw(SPACE) for _ in range(2)][1] for draws in (failing, refusing))
-    assert failing.batched(first, ended=threading.Event()).reference is None
+    assert failing.batched(first).reference is None
     with pytest.raises(LookupError, match="of the engine"):
-        refusing.batched(second, ended=threading.Event())
+        refusing.batched(second)
 
 
 def test_the_next_case_is_evaluated_while_one_is_checked() -> None:
@@ -105,15 +105,20 @@ def test_the_metamorphic_oracle_does_not_evaluate(tmp_path: Path) -> None:
 def test_a_batch_under_way_ends_with_the_run() -> None:
     """Ctrl+C waits for one evaluation, and not for all by which the failing pairs of a large batch are found."""
     asked: list[Case] = []
-    begun = threading.Event()
+    begun, closed = threading.Event(), threading.Event()
+
+    class Closing(Draws):
+        def close(self) -> None:
+            super().close()
+            closed.set()
 
     def reference(case: Case) -> Reference:
         asked.append(case)
         begun.set()
-        prefetch.ended.wait(WAIT)
+        closed.wait(WAIT)
         return Reference(answer=Unsupported("for this test"))
 
-    draws = Draws(cases(), seed=3, batch_size=5, reference=reference)
+    draws = Closing(cases(), seed=3, batch_size=5, reference=reference)
     with prefetching(draws, checker(Evaluations())) as prefetch:
         prefetch.next(SPACE)
         assert begun.wait(WAIT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
@@ -211,7 +210,7 @@ def _drawn(draws: Draws, max_cases: int | None, run: VariantRun) -> Iterator[Dra
                 drawn = draws.draw(CaseSpace())
             if not run.takes_batches:
                 break
-            drawn = draws.batched(drawn, ended=threading.Event())
+            drawn = draws.batched(drawn)
             if drawn.singles or not draws.makes_batches:
                 break
         yield drawn
