@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _ORPHAN_SECONDS = 20.0
 _CLOSE_SECONDS = 65.0
 """The time for an engine to close; it is interrupted before (``CLOSE_SECONDS``)."""
 _FORWARDED = (signal.SIGINT, signal.SIGTERM)
+_WAKE_SECONDS = 0.5
+"""The time from an interrupt to the next wake-up of a blocking call that may have missed it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +89,7 @@ def _supervise() -> int:
 
 def _be_child(watched: int, said: int) -> int:
     ended: list[int] = []
+    signal.signal(signal.SIGURG, _wake)
     atexit.register(_leave, ended)  # nothing is imported yet, and what is registered first runs last
     threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
     closing: list[Callable[[], None]] = []
@@ -143,8 +147,18 @@ def _end_with_parent(watched: int) -> None:
     except OSError:  # an engine has closed all files
         return
     os.kill(os.getpid(), signal.SIGINT)
-    threading.Event().wait(_ORPHAN_SECONDS)
+    for _ in range(round(_ORPHAN_SECONDS / _WAKE_SECONDS)):
+        time.sleep(_WAKE_SECONDS)
+        os.kill(os.getpid(), signal.SIGURG)
     os._exit(130)
+
+
+def _wake(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: the signal ends a blocking call, and Python then handles an interrupt that came just before it.
+
+    Between Python's last look at its signals and the system call lies the release of the interpreter's lock. An
+    interrupt that comes in between is handled after the call, which may be a sleep of minutes.
+    """
 
 
 def _be_parent(child: int, read_end: int) -> int:
@@ -155,17 +169,25 @@ def _be_parent(child: int, read_end: int) -> int:
         was_asked_to_end = was_asked_to_end or number == signal.SIGTERM
         with contextlib.suppress(ProcessLookupError):  # it has just ended
             os.kill(child, number)
+        if number == signal.SIGINT:
+            signal.setitimer(signal.ITIMER_REAL, _WAKE_SECONDS, _WAKE_SECONDS)
+
+    def wake(_number: int, _frame: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGURG)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         os.killpg(child, signal.SIGSTOP)
         os.kill(os.getpid(), signal.SIGSTOP)
         os.killpg(child, signal.SIGCONT)
 
+    signal.signal(signal.SIGALRM, wake)
     for number, handler in ((signal.SIGINT, forward), (signal.SIGTERM, forward), (signal.SIGTSTP, stop)):
         if signal.getsignal(number) != signal.SIG_IGN:  # of a background job
             signal.signal(number, handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
     _, status = os.waitpid(child, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
     with contextlib.suppress(ProcessLookupError, PermissionError):  # nothing is left, or nothing that runs
         # a JVM whose start was interrupted waits for ever: the file to which it writes its port is gone
         os.killpg(child, signal.SIGTERM)
