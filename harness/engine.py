@@ -43,7 +43,7 @@ class Capabilities:
         deviations_of: ``NAME VERSION`` of the release whose known deviations this engine has, such as
             ``delta-spark 4.4.0`` of a wrapper around it. An engine has no known deviations by inheritance.
         conflicts_by_rule: whether a writer loses against another one only where R-750 wants it; if not, a conflict that
-            R-750 does not want is counted as needless, and is no finding (``mergecheck lab concurrency``).
+            R-750 does not want is counted, and is no finding (``mergecheck lab concurrency``).
         dialect: how the engine by design treats a target row that several source rows match, if not as R-320 requires:
             ``mergecheck.known_dialect(NAME)``, or one of its own; the reference predicts that.
     """

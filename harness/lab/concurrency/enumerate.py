@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.processes.time_limit import TimeLimit
     from mergecheck.reference import MergeReference
 
-_CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
-"""How the classes of errors begin with which a writer loses against another one (R-750)."""
+_SINCE_ANALYSIS = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
+_CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", _SINCE_ANALYSIS)
+"""How the classes of errors begin with which a writer loses against another one (R-142, R-750)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,7 @@ class _Body:
     """The work of one writer in its thread.
 
     Attributes:
+        started: the newest version when it started; an engine may analyse its statement there.
         versions_read: the versions that were the newest when it asked.
         newest_before: the newest version when it last began to commit.
     """
@@ -134,12 +136,13 @@ class _Body:
     path: Path
     diary: Diary
     engine: InterleavedEngine | None
+    started: int = 0
     versions_read: list[int] = field(default_factory=list)
     newest_before: int = -1
 
     def run(self, turn: Turn) -> Ending:
         """Write the table and return the ending; ``turn`` is of one run, and so is what is kept here."""
-        self.versions_read, self.newest_before = [], -1
+        self.started, self.versions_read, self.newest_before = newest_version(self.path), [], -1
         if self.engine is None:
             return self._write(turn)
         ending = self._merge(turn, self.engine)
@@ -181,6 +184,7 @@ class _Body:
         newest, read = newest_version(self.path), next(iter(self.versions_read), 0)
         if isinstance(answer, Rejection):
             kind = EndingKind.CONFLICT if answer.error_class.startswith(_CONFLICTS) else EndingKind.REJECTED
+            read = self.started if answer.error_class.startswith(_SINCE_ANALYSIS) else read
             return Ending(kind=kind, error=answer.error_class, read=read, newest=newest)
         if not answer.committed:
             return Ending(kind=EndingKind.NOTHING, row=answer.result_row, read=read, newest=newest)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.lab.concurrency.history import EndingKind  # noqa: TC001 - dataclass fields are read at run time by tools
-from mergecheck.harness.lab.concurrency.judge import rows_said
+from mergecheck.harness.lab.concurrency.judge import Conflict, rows_said
 from mergecheck.harness.lab.concurrency.scenario import said
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,14 +29,14 @@ class Tally:
     Attributes:
         outcomes: how often the writers ended so and left the table so.
         endings: how writers ended, over all interleavings.
-        num_needless: how often a writer lost although nothing was in its way.
+        conflicts: those who lost, graded.
     """
 
     scenario: Scenario
     outcomes: Counter[str] = field(default_factory=Counter)
     endings: Counter[EndingKind] = field(default_factory=Counter)
     findings: list[Interleaving] = field(default_factory=list)
-    num_needless: int = 0
+    conflicts: list[Conflict] = field(default_factory=list)
 
     @property
     def num_interleavings(self) -> int:
@@ -46,7 +47,7 @@ class Tally:
         """Count one."""
         self.outcomes[_outcome(one.history)] += 1
         self.endings.update(ending.kind for ending in one.history.endings.values())
-        self.num_needless += len(one.verdict.needless)
+        self.conflicts += one.verdict.conflicts
         if one.verdict.problems:
             self.findings.append(one)
 
@@ -55,19 +56,32 @@ class Tally:
         wrong = f"{len(self.findings)} findings" if self.findings else "agree"
         return (
             f"{self.scenario.name:<22} {self.num_interleavings:>4} interleavings, {len(self.outcomes):>3} histories  "
-            f"{wrong}{f', {self.num_needless} needless conflicts' if self.num_needless else ''}"
+            f"{wrong}{f'; {graded_text(self.conflicts)}' if self.conflicts else ''}"
         )
+
+    @property
+    def num_needless(self) -> int:
+        """How many of the conflicts protected nothing."""
+        return sum(conflict.is_needless for conflict in self.conflicts)
+
+
+def graded_text(conflicts: Sequence[Conflict]) -> str:
+    """Count conflicts, those that protected nothing, and those that R-750 does not want."""
+    needless = sum(conflict.is_needless for conflict in conflicts)
+    beyond = sum(not conflict.is_by_rule for conflict in conflicts)
+    parts = [f"{needless} needless" if needless else "", f"{beyond} beyond R-750" if beyond else ""]
+    return ", ".join(filter(None, [counted(len(conflicts), "conflict"), *parts]))
 
 
 def summary_line(tallies: Sequence[Tally]) -> str:
     """Count over all scenarios."""
     endings: Counter[EndingKind] = sum((tally.endings for tally in tallies), Counter())
-    counted = ", ".join(f"{count} {kind.value}" for kind, count in endings.most_common())
-    needless = sum(tally.num_needless for tally in tallies)
+    endings_text = ", ".join(f"{count} {kind.value}" for kind, count in endings.most_common())
+    conflicts = [conflict for tally in tallies for conflict in tally.conflicts]
     return (
         f"{len(tallies)} scenarios, {sum(t.num_interleavings for t in tallies)} interleavings, "
         f"{sum(len(t.outcomes) for t in tallies)} histories, {sum(len(t.findings) for t in tallies)} findings\n"
-        f"writers: {counted}{f', {needless} of these conflicts needless' if needless else ''}"
+        f"writers: {endings_text}{f'; {graded_text(conflicts)}' if conflicts else ''}"
     )
 
 
@@ -98,7 +112,9 @@ def tally_json(tally: Tally) -> dict[str, Any]:
         "interleavings": tally.num_interleavings,
         "histories": len(tally.outcomes),
         "endings": {kind.name.lower(): count for kind, count in tally.endings.items()},
+        "conflicts": len(tally.conflicts),
         "needless_conflicts": tally.num_needless,
+        "conflicts_beyond_rule": sum(not conflict.is_by_rule for conflict in tally.conflicts),
         "findings": [finding_json(one.history, one.verdict) for one in tally.findings],
     }
 

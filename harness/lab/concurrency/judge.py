@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.lab.concurrency.history import EndingKind
 from mergecheck.harness.lab.concurrency.scenario import Isolation
 from mergecheck.harness.lab.concurrency.serial import after, after_all
+from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.formatting import row_text
 
@@ -37,17 +38,34 @@ class SerialOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A writer that lost against others.
+
+    Attributes:
+        is_needless: whether the writer does the same after the winners' commits as on the version that it read: the
+            same rows changed in the same way, the same row returned. If it had been committed behind the winners,
+            nothing would have been lost, and the history would equal a serial order.
+        is_by_rule: whether R-750 has a winner in the writer's way.
+    """
+
+    writer: str
+    is_needless: bool
+    is_by_rule: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The faults of a history, if any.
 
     Attributes:
         tried: all serial orders, the log's order first.
-        needless: writers that lost although R-750 has nothing in their way.
+        conflicts: who lost, graded; only of a history that follows the order of the log, and only if it is known who
+            conflicts with whom.
     """
 
     problems: tuple[str, ...]
     tried: tuple[SerialOrder, ...] = ()
-    needless: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +89,41 @@ class Judge:
 
     def judge(self, history: History) -> Verdict:
         """Return the verdict on a history."""
-        problems = [*_wrong_versions(history), *self._wrong_conflicts(history)]
+        wrong_versions = list(_wrong_versions(history))
+        problems = [*wrong_versions, *self._wrong_conflicts(history)]
         tried = self._tried_orders(history)
         allowed = tried if self.isolation is Isolation.WRITE_SERIALIZABLE else tried[:1]
         if all(one.difference for one in allowed):
             which = "order" if len(allowed) > 1 else "order of the log"
             problems.append(f"the history equals no serial {which} ({self.isolation.value})")
+        follows_log = not wrong_versions and not tried[0].difference
         return Verdict(
-            problems=tuple(problems), tried=tuple(tried) if problems else (), needless=self._needless(history)
+            problems=tuple(problems),
+            tried=tuple(tried) if problems else (),
+            conflicts=tuple(self._graded(history)) if follows_log and self.conflicts is not None else (),
         )
 
-    def _needless(self, history: History) -> tuple[str, ...]:
-        if self.conflicts is None:
-            return ()
+    def _graded(self, history: History) -> Iterator[Conflict]:
         lost = [(name, end) for name, end in history.endings.items() if end.kind is EndingKind.CONFLICT]
-        return tuple(name for name, ending in lost if not any(self._lost_against(history, name, ending)))
+        if not lost:
+            return
+        done = after_all(self.target, [self._writer(name) for name in history.order], self.reference)
+        tables = [self.target, *(then.target for then in done)]
+        start = history.states[0].version
+        for name, ending in lost:
+            yield Conflict(
+                writer=name,
+                is_needless=self._does_the_same(name, tables[ending.read - start], tables[ending.newest - start]),
+                is_by_rule=any(self._lost_against(history, name, ending)),
+            )
+
+    def _does_the_same(self, name: str, before: Target, later: Target) -> bool:
+        """Return whether a writer changes the same rows in the same way in two states of the table."""
+        one, other = (after(_with_changes(table), self._writer(name), self.reference) for table in (before, later))
+        if one.rejection is not None or other.rejection is not None or one.target.schema != other.target.schema:
+            return False
+        schema = change_schema(one.target.schema)
+        return one.row == other.row and same_rows(one.changes or (), other.changes or (), schema)
 
     def _tried_orders(self, history: History) -> list[SerialOrder]:
         """Try the order of the log, and all others if it does not give the history."""
@@ -182,6 +220,10 @@ class Judge:
 
     def _writer(self, name: str) -> Writer:
         return next(writer for writer in self.writers if writer.name == name)
+
+
+def _with_changes(table: Target) -> Target:
+    return replace(table, properties={**table.properties, CDF_PROPERTY: "true"})
 
 
 def _wrong_versions(history: History) -> Iterator[str]:

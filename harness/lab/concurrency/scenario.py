@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from deltalake import DeltaTable, TableFeatures
+from deltalake import DeltaTable, TableFeatures, write_deltalake
 
 from mergecheck.harness.lab.sequences.maintenance import write_by_delta_rs
 from mergecheck.harness.lab.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite
+from mergecheck.model.arrow import rows_to_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from mergecheck.model.case import Target
+    from mergecheck.model.case import Row, Target
     from mergecheck.model.types.data_types import Schema
 
 
@@ -45,7 +47,15 @@ class AddFeature:
     feature: TableFeatures
 
 
-Action: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn | SetProperty | AddFeature
+@dataclass(frozen=True, slots=True)
+class ReplaceTable:
+    """Schema and rows replaced by delta-rs, in one version."""
+
+    schema: Schema
+    rows: tuple[Row, ...]
+
+
+Action: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn | SetProperty | AddFeature | ReplaceTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,9 @@ def do_other(action: Action, path: Path, schema: Schema) -> None:
         DeltaTable(path).alter.set_table_properties({action.name: action.value})
     elif isinstance(action, AddFeature):
         DeltaTable(path).alter.add_feature(action.feature, allow_protocol_versions_increase=True)
+    elif isinstance(action, ReplaceTable):
+        rows = rows_to_table(action.rows, action.schema)
+        write_deltalake(path, rows, mode="overwrite", schema_mode="overwrite")
     elif not isinstance(action, Merge):
         write_by_delta_rs(action, path, schema)
 
@@ -85,7 +98,13 @@ def do_other(action: Action, path: Path, schema: Schema) -> None:
 def said(action: Action) -> str:
     """Describe a writer in one line."""
     if isinstance(action, Merge):
-        rows = "" if not action.source.rows else f"  -- source: {', '.join(map(str, action.source.rows))}"
+        rows = f"  -- source: {_rows_text(action.source.rows)}" if action.source.rows else ""
         conf = "".join(f"  -- SET {name} = {value}" for name, value in action.conf.items())
         return f"{action.sql}{rows}{conf}"
+    if isinstance(action, ReplaceTable):
+        return f"delta-rs: replaces the table by ({action.schema.ddl()}) with {_rows_text(action.rows)}"
     return f"delta-rs: {action}"
+
+
+def _rows_text(rows: Sequence[Row]) -> str:
+    return ", ".join(map(str, rows))

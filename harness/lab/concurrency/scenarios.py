@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltalake import TableFeatures
 
-from mergecheck.harness.lab.concurrency.scenario import AddFeature, Scenario, SetProperty, Writer
+from mergecheck.harness.lab.concurrency.scenario import AddFeature, ReplaceTable, Scenario, SetProperty, Writer
 from mergecheck.harness.lab.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite
 from mergecheck.model.case import CDF_PROPERTY, Source, Target
 from mergecheck.model.types import data_types as types
@@ -23,6 +24,8 @@ APPEND, DELETE_READ = "DELTA_CONCURRENT_APPEND", "DELTA_CONCURRENT_DELETE_READ"
 METADATA, PROTOCOL = "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED"
 TRANSACTION = "DELTA_CONCURRENT_TRANSACTION"
 
+_VECTORS, _ROW_TRACKING = "delta.enableDeletionVectors", "delta.enableRowTracking"
+
 COUNTER = "counter"
 """The scenario that can also be a race of threads."""
 
@@ -37,6 +40,9 @@ _INSERT = "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN
 _INSERT_P = (
     "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (k, v, p) VALUES (s.k, s.v, s.p)"
 )
+_UPSERT_P = _INSERT_P.replace("t.k = s.k", "t.k = s.k AND t.p = s.p").replace(
+    "WHEN NOT", "WHEN MATCHED THEN UPDATE SET v = t.v + s.v WHEN NOT"
+)
 _UPSERT = _ADD + " WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
 _DELETE = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN DELETE"
 _COUNT = (
@@ -50,7 +56,15 @@ _MIRROR = (
 
 def scenarios() -> tuple[Scenario, ...]:
     """List all scenarios, those with two writers first."""
-    return (*_same_rows(), *_partitions(), *_other_commits(), *_self_reading(), *_of_three())
+    return (
+        *_same_rows(),
+        *_other_rows(),
+        *_partitions(),
+        *_other_commits(),
+        *_replaced(),
+        *_self_reading(),
+        *_of_three(),
+    )
 
 
 def _same_rows() -> tuple[Scenario, ...]:
@@ -81,6 +95,13 @@ def _same_rows() -> tuple[Scenario, ...]:
             error=DELETE_READ,
         ),
         Scenario(
+            name="upsert-delete",
+            summary="One merge inserts what is missing, the other deletes the row that kept it from doing so.",
+            target=_PLAIN,
+            writers=(Writer("a", _merge(_INSERT, (1, 11), (9, 1))), Writer("b", _merge(_DELETE, (1, 0)))),
+            conflicts={("a", "b"): DELETE_READ, ("b", "a"): APPEND},
+        ),
+        Scenario(
             name="nothing-to-do",
             summary="One merge matches nothing, and so has nothing to commit.",
             target=_PLAIN,
@@ -89,8 +110,66 @@ def _same_rows() -> tuple[Scenario, ...]:
     )
 
 
+def _other_rows() -> tuple[Scenario, ...]:
+    """Merges of which neither changes what the other does: all their conflicts are needless."""
+    one_file = replace(_PLAIN, files=(((1, 10), (2, 20)),))
+    one, two = _merge(_ADD, (1, 1)), _merge(_ADD, (2, 2))
+    return (
+        _two_merges(
+            "insert-other-keys",
+            "Two merges insert different keys.",
+            _PLAIN,
+            _merge(_INSERT, (8, 1)),
+            _merge(_INSERT, (9, 2)),
+        ),
+        _two_merges("rows-of-a-file", "Two merges update different rows of one file.", one_file, one, two),
+        _two_merges(
+            "rows-of-a-vector",
+            "Two merges update different rows of one file, which have deletion vectors.",
+            replace(one_file, properties={_VECTORS: "true"}),
+            one,
+            two,
+        ),
+        _two_merges("rows-of-two-files", "Two merges update rows of different files.", _PLAIN, one, two),
+        _two_merges(
+            "ranges",
+            "Two merges update rows of different files, and name ranges of keys that tell the files apart.",
+            _PLAIN,
+            _merge(_ADD.replace("t.k = s.k", "t.k = s.k AND t.k < 2"), (1, 1)),
+            _merge(_ADD.replace("t.k = s.k", "t.k = s.k AND t.k >= 2"), (2, 2)),
+        ),
+    )
+
+
 def _partitions() -> tuple[Scenario, ...]:
     return (
+        _two_merges(
+            "joined-partitions",
+            "Two upserts of different partitions, which only the source's rows name.",
+            _BY_P,
+            _merge(_UPSERT_P, (1, 1, "a"), (8, 80, "a")),
+            _merge(_UPSERT_P, (2, 2, "b"), (9, 90, "b")),
+        ),
+        _two_merges(
+            "key-as-partition",
+            "Two upserts of different keys, by which the table is partitioned.",
+            Target(schema=_COLUMNS, files=(((1, 10),), ((2, 20),)), partition_by=("k",)),
+            _merge(_UPSERT, (1, 3), (5, 5)),
+            _merge(_UPSERT, (2, 3), (6, 5)),
+        ),
+        _two_merges(
+            "one-key-two-partitions",
+            "Two merges insert one key into different partitions, if it is in none.",
+            _BY_P,
+            _merge(_INSERT_P, (9, 1, "a")),
+            _merge(_INSERT_P, (9, 2, "b")),
+        ),
+        Scenario(
+            name="tracked-partitions",
+            summary="Two merges update rows of different partitions, and name these; the rows have ids.",
+            target=replace(_BY_P, properties={_ROW_TRACKING: "true"}),
+            writers=(Writer("a", _merge(_in("a", _ADD), (1, 1))), Writer("b", _merge(_in("b", _ADD), (2, 1)))),
+        ),
         Scenario(
             name="partitions",
             summary="Two merges update rows of different partitions, and name these.",
@@ -176,6 +255,31 @@ def _other_commits() -> tuple[Scenario, ...]:
             AddFeature(TableFeatures.ChangeDataFeed),
             PROTOCOL,
             (1, 1),
+        ),
+    )
+
+
+def _replaced() -> tuple[Scenario, ...]:
+    """A table with another schema; if the replacement comes before the snapshot, the merge may know the old one."""
+    swapped, retyped = parse_schema("v INT, k INT"), parse_schema("k INT, v BIGINT")
+    return (
+        _beside(
+            "swapped-columns",
+            "The table is replaced by one whose columns are in another order.",
+            _UPSERT,
+            ReplaceTable(swapped, ((100, 1), (200, 2))),
+            METADATA,
+            (1, 1),
+            (9, 90),
+        ),
+        _beside(
+            "retyped-column",
+            "The table is replaced by one with a column of another type.",
+            _UPSERT,
+            ReplaceTable(retyped, ((1, 3_000_000_000), (2, 200))),
+            METADATA,
+            (1, 1),
+            (9, 90),
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.lab.concurrency.scenario import AddFeature, SetProperty
+from mergecheck.harness.lab.concurrency.scenario import AddFeature, ReplaceTable, SetProperty
 from mergecheck.harness.lab.sequences.expected import expected
 from mergecheck.harness.lab.sequences.steps import Delete, Merge, Rewrite
 from mergecheck.harness.verdict import HarnessBugError
@@ -55,6 +55,8 @@ def after(target: Target, writer: Writer, reference: MergeReference) -> After:
         return After(target=changed, commits=True)
     if isinstance(action, AddFeature):
         return After(target=target, commits=True)
+    if isinstance(action, ReplaceTable):
+        return After(target=replace(target, schema=action.schema, files=(action.rows,)), commits=True)
     if isinstance(action, Merge):
         return _after_merge(target, writer.name, action, reference)
     left = expected(action, target, reference)

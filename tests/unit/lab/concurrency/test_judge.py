@@ -8,9 +8,10 @@ import pytest
 
 from mergecheck.harness.delta.read import LiveFile, TableState
 from mergecheck.harness.lab.concurrency.history import Ending, EndingKind, History
-from mergecheck.harness.lab.concurrency.judge import Judge
-from mergecheck.harness.lab.concurrency.scenario import Isolation, SetProperty, Writer
+from mergecheck.harness.lab.concurrency.judge import Conflict, Judge
+from mergecheck.harness.lab.concurrency.scenario import Isolation, ReplaceTable, SetProperty, Writer, said
 from mergecheck.harness.lab.concurrency.scenarios import scenarios
+from mergecheck.harness.lab.concurrency.serial import after
 from mergecheck.harness.lab.sequences.steps import Append, Delete, Merge
 from mergecheck.model.case import Source, Target
 from mergecheck.model.types.ddl import parse_schema
@@ -19,11 +20,14 @@ from mergecheck.reference import MergeReference
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mergecheck.harness.lab.concurrency.judge import Verdict
     from mergecheck.harness.lab.concurrency.scenario import Action
 
 SCHEMA = parse_schema("k INT, v INT")
 TARGET = Target(schema=SCHEMA, files=(((1, 10),),))
 DOUBLE = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v * 2"
+SET = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v"
+INSERT = "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
 ADD = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v + s.v"
 APPEND = "DELTA_CONCURRENT_APPEND"
 
@@ -38,6 +42,9 @@ ACTIONS: Mapping[str, Action] = {
     "add": merge(ADD, (1, 1)),
     "double": merge(DOUBLE, (1, 0)),
     "miss": merge(ADD, (9, 1)),
+    "insert": merge(INSERT, (5, 50)),
+    "insert again": merge(INSERT, (5, 55)),
+    "set again": merge(SET, (1, 11)),
     "append": Append(((2, 20),)),
     "delete": Delete("k", 1),
     "freeze": SetProperty("delta.appendOnly", "true"),
@@ -62,6 +69,17 @@ def problems(
     isolation: Isolation = Isolation.SERIALIZABLE,
 ) -> str:
     """Judge writers that left these rows at version 1 and on; return what is wrong."""
+    return "; ".join(verdict(endings, *versions, conflicts=conflicts, isolation=isolation).problems)
+
+
+def verdict(
+    endings: Mapping[str, Ending],
+    *versions: Rows,
+    conflicts: Mapping[tuple[str, str], str] | None = None,
+    isolation: Isolation = Isolation.SERIALIZABLE,
+    may_give_up: bool = False,
+) -> Verdict:
+    """Judge writers that left these rows at version 1 and on."""
     states = tuple(
         TableState(
             version=version,
@@ -80,8 +98,9 @@ def problems(
         reference=MergeReference(),
         conflicts=conflicts,
         isolation=isolation,
+        may_give_up=may_give_up,
     )
-    return "; ".join(judge.judge(History(endings=endings, states=states)).problems)
+    return judge.judge(History(endings=endings, states=states))
 
 
 def test_the_order_of_the_log_is_a_serial_order() -> None:
@@ -117,6 +136,80 @@ def test_who_loses_is_said_by_the_scenario() -> None:
     lost = {"add": committed(1), "double": LOST}
     assert "nothing is in its way" in problems(lost, ((1, 11),), conflicts={})
     assert "R-750 says X" in problems(lost, ((1, 11),), conflicts={("double", "add"): "X"})
+
+
+def grade(winner: str, loser: str, *versions: Rows, conflicts: Mapping[tuple[str, str], str]) -> Conflict:
+    """Grade the conflict of a writer that lost against another one."""
+    found = verdict({winner: committed(1), loser: LOST}, *versions, conflicts=conflicts, may_give_up=True)
+    assert found.problems == ()
+    (conflict,) = found.conflicts
+    assert conflict.writer == loser
+    return conflict
+
+
+@pytest.mark.parametrize(
+    ("winner", "loser", "rows", "is_needless"),
+    [
+        ("append", "insert", ((1, 10), (2, 20)), True),  # another key
+        ("insert", "insert again", ((1, 10), (5, 50)), False),  # the key is there now
+        ("append", "double", ((1, 10), (2, 20)), True),  # another row
+        ("add", "double", ((1, 11),), False),  # the update would be lost
+        ("set again", "add", ((1, 11),), False),  # both write 11, and 11 + 1 is right
+        ("add", "set again", ((1, 11),), False),  # the row comes to the same, the change row of its old value does not
+        ("delete", "add", (), False),
+        ("delete", "insert", (), True),
+    ],
+)
+def test_a_conflict_is_needless_if_the_loser_would_have_done_the_same(
+    winner: str, loser: str, rows: Rows, *, is_needless: bool
+) -> None:
+    """Behind the winner as on the version that it read. R-750 decides by files and predicates, whatever the rows."""
+    for by_rule in (True, False):
+        conflicts = {(loser, winner): APPEND} if by_rule else {}
+        assert grade(winner, loser, rows, conflicts=conflicts) == Conflict(
+            writer=loser, is_needless=is_needless, is_by_rule=by_rule
+        )
+
+
+def test_a_conflict_with_a_change_of_the_table() -> None:
+    """Is not needless if the table refuses the merge then."""
+    conflicts = {("add", "freeze"): APPEND}
+    assert not grade("freeze", "add", ((1, 10),), conflicts=conflicts).is_needless
+    assert grade("freeze", "insert", ((1, 10),), conflicts=conflicts).is_needless
+
+
+def test_a_loser_counts_from_the_version_that_it_read() -> None:
+    """It saw the append, so only the update came between."""
+    lost = Ending(kind=EndingKind.CONFLICT, error=APPEND, read=1, newest=2)
+    endings = {"append": committed(1), "add": committed(2), "double": lost}
+    (conflict,) = verdict(endings, ((1, 10), (2, 20)), ((1, 11), (2, 20)), conflicts=CONFLICTS).conflicts
+    assert not conflict.is_needless
+    endings = {"add": committed(1), "append": committed(2), "double": lost}
+    found = verdict(endings, ((1, 11),), ((1, 11), (2, 20)), conflicts={}, may_give_up=True)
+    assert found.conflicts == (Conflict(writer="double", is_needless=True, is_by_rule=False),)
+
+
+def test_conflicts_are_graded_only_if_the_log_is_a_serial_order() -> None:
+    """Else it is not known which table a writer would have found: here nobody has version 2, and rows are wrong."""
+    lost = Ending(kind=EndingKind.CONFLICT, error=APPEND, read=0, newest=2)
+    for rows in (((1, 11),), ((1, 12),)):
+        endings = {"add": committed(1), "double": lost}
+        found = verdict(endings, rows, ((1, 99),), conflicts=CONFLICTS)
+        assert found.problems
+        assert found.conflicts == ()
+    assert verdict({"add": committed(1), "double": LOST}, ((1, 12),), conflicts=CONFLICTS).conflicts == ()
+    assert verdict({"add": committed(1), "double": LOST}, ((1, 11),)).conflicts == ()  # nobody knows who conflicts
+
+
+def test_a_replaced_table() -> None:
+    """Has the new columns and the new rows alone; a merge that follows is answered by its names."""
+    swapped = ReplaceTable(parse_schema("v INT, k INT"), ((100, 1),))
+    assert said(swapped) == "delta-rs: replaces the table by (v INT, k INT) with (100, 1)"
+    left = after(TARGET, Writer("w", swapped), MergeReference())
+    assert left.commits
+    assert (left.target.schema, left.target.rows) == (swapped.schema, ((100, 1),))
+    merged = after(left.target, Writer("a", ACTIONS["add"]), MergeReference())
+    assert merged.target.rows == ((101, 1),)
 
 
 def test_nobody_loses_against_nobody() -> None:
