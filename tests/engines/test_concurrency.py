@@ -56,6 +56,7 @@ def test_every_interleaving_equals_a_serial_order(
         ("counter", 4, {EndingKind.COMMITTED: 6, EndingKind.CONFLICT: 2}, 0),
         ("insert-other-keys", 4, {EndingKind.COMMITTED: 6, EndingKind.CONFLICT: 2}, 2),
         ("add-column", 3, {EndingKind.COMMITTED: 4, EndingKind.CONFLICT: 2}, 0),
+        ("append-only", 3, {EndingKind.COMMITTED: 4, EndingKind.CONFLICT: 1, EndingKind.REJECTED: 1}, 0),
     ],
 )
 def test_delta_lake_is_stopped_at_its_transactions(
@@ -64,7 +65,7 @@ def test_delta_lake_is_stopped_at_its_transactions(
     """By an observer that its released jar calls: the same orders as of our merge, and serial ones.
 
     Beside a new column a merge loses twice: before its snapshot, because it was analysed without the column (R-142),
-    and before its commit.
+    and before its commit. A table that became append-only refuses it with Delta's own error, raised within a hook.
     """
     tally = Tally(SCENARIOS[name])
     for one in enumerate_interleavings(tally.scenario, DeltaSparkEngine(start_session()), MergeReference()):

@@ -29,22 +29,25 @@ class TransactionObserver:
         committed: whether the transaction has committed.
         ended_by: the error that a point ended the writer with; a hook can only end it by a RuntimeError, because py4j
             carries no BaseException and leaves the transaction open.
+        failed_by: the error that Delta Lake raised inside a stage that a hook carries out; on the way through the hook
+            py4j replaces it by one of its own.
     """
 
     def __init__(self, at: Callable[[Point], None]) -> None:
         self._at = at
         self.committed = False
         self.ended_by: BaseException | None = None
+        self.failed_by: Exception | None = None
 
     def startingTransaction(self, start: Any) -> Any:  # noqa: ANN401, N802 - the trait's
         """Stop before the transaction takes its snapshot."""
         self._reach(PointKind.BEFORE_SNAPSHOT)
-        return start.apply()
+        return self._carry_out(start)
 
     def preparingCommit(self, prepare: Any) -> Any:  # noqa: ANN401, N802 - the trait's
         """Stop when the merge has read and written its files."""
         self._reach(PointKind.AFTER_READ)
-        return prepare.apply()
+        return self._carry_out(prepare)
 
     def beginDoCommit(self) -> None:  # noqa: N802 - the trait's
         """Stop before the check for conflicts and the write to the log."""
@@ -71,6 +74,13 @@ class TransactionObserver:
     def advanceToNextThreadObserver(self) -> None:  # noqa: N802 - the trait's
         """Keep observing this thread."""
 
+    def _carry_out(self, stage: Any) -> Any:  # noqa: ANN401 - a function of the JVM
+        try:
+            return stage.apply()
+        except Exception as error:
+            self.failed_by = error
+            raise
+
     def _reach(self, kind: PointKind) -> None:
         if self.ended_by is not None:
             raise RuntimeError("this writer is not needed any more")
@@ -92,7 +102,8 @@ def observed_transaction(spark: SparkSession, at: Callable[[Point], None]) -> It
 
     Args:
         spark: a session of this process's JVM, with Delta Lake.
-        at: called at each point; the error that it raises is raised at the end.
+        at: called at each point; the error that it raises is raised at the end. An error of Delta Lake comes out as it
+            was raised, whether or not it passed through a hook.
     """
     gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - PySpark's own door to py4j, as for foreachBatch
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
@@ -106,6 +117,8 @@ def observed_transaction(spark: SparkSession, at: Callable[[Point], None]) -> It
     except Exception:
         if observer.ended_by is not None:
             raise observer.ended_by from None
+        if observer.failed_by is not None:
+            raise observer.failed_by from None
         raise
     finally:
         observers.setObserver(nobody)
