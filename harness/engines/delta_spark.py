@@ -157,7 +157,7 @@ class DeltaSparkEngine(SparkEngine):
                 return rows_in(spark.read.format("delta").load(str(table)).toArrow(), schema)
         except Exception as error:  # what escapes from Delta Lake is its answer
             require_alive(spark, error)
-            raise UnreadableByEngineError(f"{class_of(error)}: {error_message(error)}") from error
+            raise UnreadableByEngineError(f"{error_class_of(error)}: {error_message(error)}") from error
 
     def fork(self) -> Self:
         """Return another engine on the same Spark, for another thread; its tables have a database of their own."""

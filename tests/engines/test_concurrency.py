@@ -77,6 +77,17 @@ def test_delta_lake_is_stopped_at_its_transactions(
     assert all(conflict.is_by_rule for conflict in tally.conflicts)
 
 
+def test_a_merge_of_delta_lake_makes_a_table_unreadable_that_was_replaced_since_analysis() -> None:
+    """It compares only the number of columns, and writes files with the old type (docs/findings)."""
+    tally = Tally(SCENARIOS["narrowed-column"])
+    for one in enumerate_interleavings(tally.scenario, DeltaSparkEngine(start_session()), MergeReference()):
+        tally.add(one)
+    (found,) = tally.findings
+    assert {name: ending.version for name, ending in found.history.endings.items()} == {"a": 2, "w": 1}
+    (problem,) = found.verdict.problems
+    assert problem.startswith("the engine reads version 2 otherwise: FAILED_READ_FILE")
+
+
 @pytest.mark.parametrize("name", QUICK)
 def test_a_mutant_is_found(engine: PySparkEngine, name: str) -> None:
     """In the scenario that the catalogue names; the finding shows who did what when."""

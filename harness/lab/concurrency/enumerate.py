@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.delta.read import newest_version
 from mergecheck.harness.delta.write import write_target
-from mergecheck.harness.engine import Point, PointKind
+from mergecheck.harness.engine import Point, PointKind, ReadingEngine
 from mergecheck.harness.engines.spark.config import table_folder
 from mergecheck.harness.lab.concurrency.explore import interleavings
 from mergecheck.harness.lab.concurrency.history import Diary, Ending, EndingKind, read_history
@@ -64,7 +64,7 @@ def enumerate_interleavings(
     Args:
         scenario: the table and its writers. Merges have the engine's points; the other writers, run by delta-rs, have
             one point.
-        engine: runs the merges, each by a fork of it.
+        engine: runs the merges, each by a fork of it. If it reads tables, it reads what the writers left, too.
         reference: computes the results of the serial orders.
         limit: how long the writers of one interleaving may take.
         interrupt: ends what the engine runs.
@@ -87,7 +87,8 @@ def enumerate_interleavings(
             if isinstance(writer.action, Merge):
                 engines[writer.name] = fork = engine.fork()
                 stack.callback(fork.close)
-        run_one = partial(_run, scenario, engines=engines, executor=executor, limit=limit)
+        reader = engine if isinstance(engine, ReadingEngine) else None
+        run_one = partial(_run, scenario, engines=engines, executor=executor, limit=limit, reader=reader)
 
         def run(choose: Choose) -> History | None:
             with limit.over(interrupt):
@@ -104,6 +105,7 @@ def _run(
     engines: Mapping[str, InterleavedEngine],
     executor: ThreadPoolExecutor,
     limit: TimeLimit,
+    reader: ReadingEngine | None,
 ) -> History | None:
     """Run the writers on a new table; None if the run was abandoned."""
     diary = Diary()
@@ -118,7 +120,9 @@ def _run(
         }
         turns = TurnScheduler(executor=executor, newest=partial(newest_version, path), patience=limit.seconds)
         endings = turns.play(bodies, choose)
-        return None if endings is None else read_history(path, 0, endings, events=tuple(diary.events))
+        if endings is None:
+            return None
+        return read_history(path, 0, endings, events=tuple(diary.events), reader=reader)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.read import newest_version, table_at
+from mergecheck.harness.lab.sequences.turns import misread
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.delta.read import TableState
+    from mergecheck.harness.engine import ReadingEngine
     from mergecheck.model.case import Row
 
 
@@ -62,12 +64,15 @@ class History:
         endings: by name of the writer.
         states: the table at each version, from the version at the start on.
         changes: the change rows of each later version whose table records them.
+        misread: how the engine's own reading of the last version differs from the table's files; empty if it does not,
+            or if nobody asked.
     """
 
     events: tuple[str, ...] = ()
     endings: Mapping[str, Ending]
     states: tuple[TableState, ...]
     changes: Mapping[int, tuple[Row, ...]] = field(default_factory=dict)
+    misread: str = ""
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -91,12 +96,35 @@ class Diary:
         self.events.append(f"{name} {text}")
 
 
-def read_history(path: Path, since: int, endings: Mapping[str, Ending], *, events: tuple[str, ...] = ()) -> History:
-    """Read what writers left: the table at the version at which they started, and at all that follow it."""
+def read_history(
+    path: Path,
+    since: int,
+    endings: Mapping[str, Ending],
+    *,
+    events: tuple[str, ...] = (),
+    reader: ReadingEngine | None = None,
+) -> History:
+    """Read what writers left: the table at the version at which they started, and at all that follow it.
+
+    Args:
+        path: the table.
+        since: the version at which the writers started.
+        endings: how they ended.
+        events: what happened.
+        reader: reads the last version, too.
+    """
     states = tuple(table_at(path, number) for number in range(since, newest_version(path) + 1))
     changes = {
         state.version: change_rows(path, version=state.version, state=state)
         for state in states[1:]
         if state.change_data_feed
     }
-    return History(events=events, endings=endings, states=states, changes=changes)
+    last = states[-1]
+    found = () if reader is None else misread(reader, path, last.schema, last.rows)
+    return History(
+        events=events,
+        endings=endings,
+        states=states,
+        changes=changes,
+        misread="; ".join(line for one in found for line in one.lines),
+    )

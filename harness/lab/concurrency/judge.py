@@ -96,6 +96,8 @@ class Judge:
         if all(one.difference for one in allowed):
             which = "order" if len(allowed) > 1 else "order of the log"
             problems.append(f"the history equals no serial {which} ({self.isolation.value})")
+        if history.misread:
+            problems.append(f"the engine reads version {history.states[-1].version} otherwise: {history.misread}")
         follows_log = not wrong_versions and not tried[0].difference
         return Verdict(
             problems=tuple(problems),

@@ -262,6 +262,15 @@ def _other_commits() -> tuple[Scenario, ...]:
 def _replaced() -> tuple[Scenario, ...]:
     """A table with another schema; if the replacement comes before the snapshot, the merge may know the old one."""
     swapped, retyped = parse_schema("v INT, k INT"), parse_schema("k INT, v BIGINT")
+    narrowed = _beside(
+        "narrowed-column",
+        "The table is replaced by one whose column has a narrower type, while a merge inserts.",
+        _INSERT,
+        ReplaceTable(_COLUMNS, ((1, 100), (2, 200))),
+        METADATA,
+        (1, 1),
+        (9, 90),
+    )
     return (
         _beside(
             "swapped-columns",
@@ -277,6 +286,16 @@ def _replaced() -> tuple[Scenario, ...]:
             "The table is replaced by one with a column of another type.",
             _UPSERT,
             ReplaceTable(retyped, ((1, 3_000_000_000), (2, 200))),
+            METADATA,
+            (1, 1),
+            (9, 90),
+        ),
+        replace(narrowed, target=replace(_PLAIN, schema=retyped)),
+        _beside(
+            "renamed-column",
+            "The table is replaced by one whose column has another name.",
+            _UPSERT,
+            ReplaceTable(parse_schema("k INT, w INT"), ((1, 100), (2, 200))),
             METADATA,
             (1, 1),
             (9, 90),

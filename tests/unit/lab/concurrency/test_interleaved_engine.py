@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from mergecheck import Capabilities, Point, PointKind, Written
+from mergecheck.harness.engine import UnreadableByEngineError
 from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
 from mergecheck.harness.lab.concurrency.history import EndingKind
 from mergecheck.harness.lab.concurrency.interleaving_text import Tally
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.engine import InterleavedEngine
-    from mergecheck.model.case import Case
+    from mergecheck.model.case import Case, Row
     from mergecheck.model.outcome import EngineResult
+    from mergecheck.model.types.data_types import Schema
 
 SCENARIO = next(scenario for scenario in scenarios() if scenario.name == "update-update")
 
@@ -69,6 +71,16 @@ class Overwrites(Adds):
         return Written(committed=True)
 
 
+class CannotRead(Adds):
+    """Has no eyes for what it has written."""
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
+        del schema
+        if DeltaTable(table).version() == 2:
+            raise UnreadableByEngineError("two commits are too many")
+        return tuple(tuple(row.values()) for row in DeltaTable(table).to_pyarrow_table().to_pylist())
+
+
 def tally_of(engine: InterleavedEngine) -> Tally:
     tally = Tally(SCENARIO)
     for one in enumerate_interleavings(SCENARIO, engine, MergeReference()):
@@ -89,6 +101,14 @@ def test_an_update_that_is_lost_is_found() -> None:
     tally = tally_of(Overwrites())
     assert len(tally.findings) == 2
     assert any("lost" in line or "version" in line for found in tally.findings for line in found.verdict.problems)
+
+
+def test_an_engine_that_cannot_read_its_table_is_found() -> None:
+    """Only after both merges: the rows of the table's files are right then, too."""
+    tally = tally_of(CannotRead())
+    assert [found.verdict.problems for found in tally.findings] == [
+        ("the engine reads version 2 otherwise: two commits are too many",)
+    ] * 2
 
 
 def test_an_engine_that_refuses_a_merge_ends_the_run() -> None:
