@@ -24,6 +24,12 @@ _COPIES_ROWS = (  # rewritten files of several row groups, in a table whose rows
     *("not check-constraints", "not generated-columns", "not column-invariants", "not nested-types"),
     *("not not-matched-by-source-update", "not not-matched-by-source-delete", "not ambiguous-matches"),
 )
+_LEAVES_FILES = (  # conditions that cannot fail, and no reason to copy the rows of other files
+    *("not-matched-by-source-delete", "several-files", "conditions", "file-pruning", "not schema-evolution"),
+    *("target-only-part-of-on", "not check-constraints", "not generated-columns", "not text-lengths"),
+    *("not append-only-target", "not row-tracking", "not ambiguous-matches", "not column-invariants"),
+    *("not key-expression-on", "not nested-types", "not casts", "not typed-keys"),
+)
 MERGE_AXES: tuple[Axis, ...] = (
     Axis(
         "single-scan",
@@ -59,7 +65,7 @@ MERGE_AXES: tuple[Axis, ...] = (
         setting=conf.SKIP_FILES_BY_SOURCE,
         paths=(_BY_SOURCE_FILES,),
         applies_to=("several-files",),
-        favours=("not-matched-by-source-delete", "several-files"),
+        favours=_LEAVES_FILES,
         drawn=False,
         base="off",
         values={"on": "true"},

@@ -43,8 +43,9 @@ def find_touched_files(run: MergeRun, scan: FirstScan | None = None) -> TouchedF
     with run.stopwatch.part(TimedPart.SCAN):
         query = scan_for_matches(run, scan)
         rows = [] if query is None else query.collect()
-    run.count_scan(scan.files)
     touched = touched_files(rows, scan, num_source_rows=run.source.num_rows)
+    read = {file.location: file for file in (*scan.read, *touched.files)}  # those are read to be rewritten
+    run.count_scan(tuple(read.values()))
     _logger.log(TRACE, "findTouchedFiles: matched files:\n\t%s", "\n\t".join(file.path for file in touched.files))
     check_multiple_matches(run.merge, touched)
     return touched

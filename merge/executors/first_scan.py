@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,14 +29,21 @@ class FirstScan:
     Attributes:
         touches: which joined rows touch their file, as SQL over the conditions.
         conditions: ON and the conditions in ``touches``; only their columns are read (R-422).
-        touched: the touched files, if they are known before the scan (R-410).
+        touched: files that are known to be touched before the scan (R-410, R-414).
+        unmatched: files without a match, which a row touches on which a by-source clause fires (R-414).
     """
 
     files: tuple[DataFile, ...]
     join_type: str
     touches: str
     conditions: tuple[ResolvedExpression, ...]
-    touched: tuple[DataFile, ...] | None = None
+    touched: tuple[DataFile, ...] = ()
+    unmatched: tuple[DataFile, ...] = ()
+
+    @property
+    def read(self) -> tuple[DataFile, ...]:
+        """The files of which it reads rows."""
+        return (*self.files, *self.unmatched)
 
     @property
     def target_columns(self) -> frozenset[int]:
@@ -54,7 +62,7 @@ class TouchedFiles:
 
     Attributes:
         files: the touched files (R-410).
-        scanned: the files that it read; no other file holds a match.
+        scanned: the files that were joined with the source; no other file holds a match.
         num_source_rows: |S| (R-504).
         num_multiple_matches: target rows with two or more pairs (R-320).
         overcount: pairs beyond the first of each such row (R-530).
@@ -105,11 +113,9 @@ def _conditions(merge: ResolvedMerge) -> tuple[ResolvedExpression, ...]:
 
 def scan_for_matches(run: MergeRun, scan: FirstScan) -> DataFrame | None:
     """Build the query: a row per file, and one with |S| unless that is known; None if there is nothing to ask."""
-    source_count = _source_count(run)
-    if not scan.files:
-        return source_count
-    per_file = _matches_per_file(run, scan)
-    return per_file if source_count is None else per_file.unionAll(source_count)
+    parts = (_matches_per_file(run, scan), _unmatched_files(run, scan), _source_count(run))
+    asked = [part for part in parts if part is not None]
+    return functools.reduce(lambda one, other: one.unionAll(other), asked) if asked else None
 
 
 def _source_count(run: MergeRun) -> DataFrame | None:
@@ -124,7 +130,28 @@ def _source_count(run: MergeRun) -> DataFrame | None:
     )
 
 
-def _matches_per_file(run: MergeRun, scan: FirstScan) -> DataFrame:
+def _unmatched_files(run: MergeRun, scan: FirstScan) -> DataFrame | None:
+    """Find the files without a match that a by-source clause touches, without a join."""
+    if not scan.unmatched:
+        return None
+    clauses = run.merge.not_matched_by_source
+    conditions = (clause.condition for clause in clauses if clause.condition is not None)
+    columns = frozenset[int]().union(*(condition.target_columns for condition in conditions))
+    rows = scan_files(run.spark, run.snapshot, scan.unmatched, positions=columns)
+    return (
+        rows.where(any_of_conditions(clauses))
+        .groupBy(FILE_NAME)
+        .agg(
+            F.expr("CAST(0 AS BIGINT) AS num_rows"),
+            F.expr("CAST(0 AS BIGINT) AS overcount"),
+            F.expr("TRUE AS touched"),
+        )
+    )
+
+
+def _matches_per_file(run: MergeRun, scan: FirstScan) -> DataFrame | None:
+    if not scan.files:
+        return None
     target = scan_files(run.spark, run.snapshot, scan.files, positions=scan.target_columns)
     columns = scan.source_columns
     joined = run.joins.join(run.source.frame, target, scan.join_type, files=scan.files, source_columns=columns)
@@ -147,9 +174,10 @@ def touched_files(rows: list[Row], scan: FirstScan, *, num_source_rows: int | No
     files = [row for row in rows if row[FILE_NAME] is not None]
     if num_source_rows is None:
         num_source_rows = sum(row["num_rows"] for row in rows if row[FILE_NAME] is None)
-    found = files_of_names((row[FILE_NAME] for row in files if row["touched"]), scan.files)
+    found = files_of_names((row[FILE_NAME] for row in files if row["touched"]), scan.read)
+    known = {file.location for file in scan.touched}
     return TouchedFiles(
-        files=found if scan.touched is None else scan.touched,
+        files=(*scan.touched, *(file for file in found if file.location not in known)),
         scanned=scan.files,
         num_source_rows=num_source_rows,
         num_multiple_matches=sum(row["num_rows"] for row in files),

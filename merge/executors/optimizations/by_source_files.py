@@ -18,12 +18,18 @@ from mergecheck.merge.executors.merge_run import has_inserts
 from mergecheck.merge.executors.optimizations.safe_conditions import conditions_cannot_fail
 from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
-from mergecheck.merge.table.reading.data_skipping import conjunction, disjunction, skip_files, target_only_conjuncts
+from mergecheck.merge.table.reading.data_skipping import (
+    conjunction,
+    disjunction,
+    every_row_matches,
+    skip_files,
+    target_only_conjuncts,
+)
 
 if TYPE_CHECKING:
     from mergecheck.merge.executors.first_scan import FirstScan
     from mergecheck.merge.executors.merge_run import MergeRun
-    from mergecheck.merge.expressions.resolved import ResolvedClause
+    from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedMerge
     from mergecheck.merge.table.snapshot.data_files import DataFile
 
 
@@ -37,6 +43,7 @@ def leaves_files_by_source(run: MergeRun) -> bool:
     return (
         run.conf.skip_files_by_source
         and bool(run.merge.not_matched_by_source)
+        and not _every_row_touches(run.merge)
         and conditions_cannot_fail(run.merge)
         and not run.writer.checks
         and not run.snapshot.append_only
@@ -45,20 +52,36 @@ def leaves_files_by_source(run: MergeRun) -> bool:
     )
 
 
+def _every_row_touches(merge: ResolvedMerge) -> bool:
+    """Return whether every row touches its file by R-414 too, matched or not."""
+    by_match = has_inserts(merge) or any(clause.condition is None for clause in merge.matched)
+    return by_match and any(clause.condition is None for clause in merge.not_matched_by_source)
+
+
 def plan_first_scan_by_source(run: MergeRun) -> FirstScan:
-    """Let the first scan read the files within reach, and find those on a row of which a clause fires."""
-    merge, files = run.merge, files_within_reach(run, files_with_keys(run))
+    """Let the first scan find the files on a row of which a clause fires, and read no other files.
+
+    Only files that may hold a match are joined with the source. The others need a filter, or nothing if the bounds of a
+    file decide that a by-source clause fires on each of its rows.
+    """
+    merge, may_match = run.merge, files_with_keys(run)
+    reached = files_within_reach(run, may_match)
+    joined = {file.location for file in may_match}
+    unmatched = tuple(file for file in reached if file.location not in joined)
+    decided = {file.location for file in unmatched if _each_row_changes(run, file)}
     by_source = any_of_conditions(merge.not_matched_by_source)
     matched = "TRUE" if has_inserts(merge) else any_of_conditions(merge.matched)
     clauses = (*(() if has_inserts(merge) else merge.matched), *merge.not_matched_by_source)
     conditions = (clause.condition for clause in clauses if clause.condition is not None)
     run.ways["by_source_files"] += 1
-    run.ways["files_pruned"] = len(run.candidates) - len(files)  # by keys and by conditions
+    run.ways["files_pruned"] = len(run.candidates) - len(reached)  # by keys and by conditions
     return replace(
         plan_first_scan(run),
-        files=files,
+        files=may_match,
         touches=f"CASE WHEN {SOURCE_ROW_PRESENT} IS NOT NULL THEN {matched} ELSE {by_source} END",
         conditions=(merge.condition, *conditions),
+        touched=tuple(file for file in unmatched if file.location in decided),
+        unmatched=tuple(file for file in unmatched if file.location not in decided),
     )
 
 
@@ -72,9 +95,17 @@ def files_with_keys(run: MergeRun) -> tuple[DataFile, ...]:
 
 def files_within_reach(run: MergeRun, may_match: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
     """Add the candidates with a row to which a by-source clause may apply."""
-    applied = disjunction([_target_condition(clause) for clause in run.merge.not_matched_by_source])
-    reached = {file.location for file in (*may_match, *skip_files(run.snapshot, applied))}
+    reached = {file.location for file in (*may_match, *skip_files(run.snapshot, _applied(run)))}
     return tuple(file for file in run.candidates if file.location in reached)
+
+
+def _each_row_changes(run: MergeRun, file: DataFile) -> bool:
+    """Return whether a file without a match has rows, and a by-source clause applies to each of them."""
+    return bool(file.num_live) and every_row_matches(run.snapshot, file, _applied(run))
+
+
+def _applied(run: MergeRun) -> exp.Expr:
+    return disjunction([_target_condition(clause) for clause in run.merge.not_matched_by_source])
 
 
 def _target_condition(clause: ResolvedClause) -> exp.Expr:

@@ -82,8 +82,17 @@ def skip_files(snapshot: Snapshot, predicate: exp.Expr) -> tuple[DataFile, ...]:
 
 def file_may_match(snapshot: Snapshot, file: DataFile, predicate: exp.Expr) -> bool:
     """Return whether a file may contain a row for which the predicate is TRUE."""
+    return Truth.TRUE in _truths(snapshot, file, predicate)
+
+
+def every_row_matches(snapshot: Snapshot, file: DataFile, predicate: exp.Expr) -> bool:
+    """Return whether the predicate is TRUE for every row of a file that has any."""
+    return _truths(snapshot, file, predicate) == {Truth.TRUE}
+
+
+def _truths(snapshot: Snapshot, file: DataFile, predicate: exp.Expr) -> Truths:
     evaluator = _Evaluator(file=file, fields=_fields(snapshot), partition_columns=snapshot.partition_columns)
-    return Truth.TRUE in evaluator.truths(predicate)
+    return evaluator.truths(predicate)
 
 
 def _fields(snapshot: Snapshot) -> dict[str, t.StructField]:
