@@ -6,7 +6,9 @@ import json
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from py4j.protocol import Py4JError
 
 from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.rows import same_rows
@@ -70,6 +72,7 @@ _WAYS = {
     MergePath.E: "marked_rows",
 }
 _MARKS = {"materialized": "Scan ExistingRDD", "repartitioned": "REPARTITION_BY_"}
+_READ = ("numTargetFilesAfterSkipping", "numTargetBytesAfterSkipping")
 _NO_PATH = "the path shows in the commit only, and there is none"
 
 
@@ -191,7 +194,10 @@ class DeltaSparkEngine(SparkEngine):
         observed = _observed(staged, None if row is None else row.asDict())
         if not isinstance(observed, Outcome):
             return observed
-        return replace(observed, paths=ways_taken(observed.metrics, observed.path, staged.plans or ()))
+        work = observed.work
+        if work is not None and (read := _read_by_command(spark, returned)) is not None:
+            work = replace(work, num_scanned=read[0], bytes_scanned=read[1])
+        return replace(observed, paths=ways_taken(observed.metrics, observed.path, staged.plans or ()), work=work)
 
     def merge_in_steps(self, staged: StagedCase, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
         """Merge by SQL, and stop where Delta Lake's transaction lets an observer look on."""
@@ -205,6 +211,22 @@ class DeltaSparkEngine(SparkEngine):
             require_alive(spark, error)
             return Rejection(error_class=error_class_of(error), message=error_message(error))
         return Written(committed=observer.committed, result_row=None if row is None else row.asDict())
+
+
+def _read_by_command(spark: SparkSession, returned: DataFrame) -> tuple[int, int] | None:
+    """Return how many files a merge read, and their bytes; None if Spark or its release does not give it.
+
+    They are metrics of the command in the executed plan only, not of the commit.
+    """
+    if is_remote(spark):
+        return None
+    frame: Any = returned
+    try:
+        metrics = frame._jdf.queryExecution().executedPlan().commandPhysicalPlan().metrics()  # noqa: SLF001 - no public way leads to an executed plan
+        found = [metrics.get(name) for name in _READ]
+        return None if any(one.isEmpty() for one in found) else (found[0].get().value(), found[1].get().value())
+    except Py4JError:
+        return None
 
 
 def _without_delta(spark: SparkSession) -> str:

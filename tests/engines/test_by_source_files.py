@@ -35,12 +35,16 @@ CASE = Case(
 )
 LARGE = {**CASE.conf, conf.LARGE_TABLE_BYTES: "0"}
 VECTORS = {"delta.enableDeletionVectors": "true"}
+IN_A = CASE.sql.replace("ON t.k = s.k", "ON t.k = s.k AND t.p = 'a'")
 IDLE = "WHEN NOT MATCHED BY SOURCE AND t.p = 'none' THEN DELETE"
 CASES = {
     "one-scan": CASE,
     "two-scans": replace(CASE, conf=LARGE),
     "an-idle-match-and-an-insert": replace(CASE, sql=f"{CASE.sql} {INSERT}", conf=LARGE),
     "nothing-applies": replace(CASE, sql=f"{ON} {IDLE}"),
+    "each-row-of-a-file-changes": replace(CASE, sql=IN_A, conf=LARGE),
+    "one-row-of-a-file-changes": replace(CASE, sql=IN_A.replace("t.p = 'b'", "t.k = 12"), conf=LARGE),
+    "no-row-within-the-bounds": replace(CASE, sql=IN_A.replace("t.p = 'b'", "t.v > 30 AND t.v < 40"), conf=LARGE),
     "vectors": replace(CASE, target=replace(CASE.target, properties=VECTORS)),
     "a-condition-that-may-fail": replace(CASE, sql=CASE.sql.replace("s.v > 0", "1 / s.v > 0")),
 }
@@ -49,6 +53,9 @@ REWRITTEN = {
     "two-scans": {1},
     "an-idle-match-and-an-insert": {0, 1},
     "nothing-applies": set[int](),
+    "each-row-of-a-file-changes": {1},
+    "one-row-of-a-file-changes": {1},
+    "no-row-within-the-bounds": set[int](),
     "vectors": {1},
     "a-condition-that-may-fail": {0, 1, 2},
 }
@@ -91,8 +98,11 @@ MUTANTS = {
     ),
     "files that a clause reaches are left unread": Change(
         function=f"{MODULE}.by_source_files.files_within_reach",
-        replace="*skip_files(run.snapshot, applied)",
+        replace="*skip_files(run.snapshot, _applied(run))",
         by="",
+    ),
+    "files without a match are left as they are": Change(
+        function="merge.executors.first_scan._unmatched_files", replace="any_of_conditions(clauses)", by="'FALSE'"
     ),
     "files that a clause reaches are left as they are": Change(
         function=f"{MODULE}.single_scan.identity_columns",
