@@ -25,10 +25,10 @@ _COPIES_ROWS = (  # rewritten files of several row groups, in a table whose rows
     *("not not-matched-by-source-update", "not not-matched-by-source-delete", "not ambiguous-matches"),
 )
 _LEAVES_FILES = (  # conditions that cannot fail, and no reason to copy the rows of other files
-    *("not-matched-by-source-delete", "several-files", "conditions", "file-pruning", "not schema-evolution"),
-    *("target-only-part-of-on", "not check-constraints", "not generated-columns", "not text-lengths"),
-    *("not append-only-target", "not row-tracking", "not ambiguous-matches", "not column-invariants"),
-    *("not key-expression-on", "not nested-types", "not casts", "not typed-keys"),
+    *("files-beyond-by-source", "not-matched-by-source-delete", "several-files", "conditions"),
+    *("not check-constraints", "not generated-columns", "not text-lengths", "not column-invariants"),
+    *("not append-only-target", "not row-tracking", "not ambiguous-matches"),
+    *("not key-expression-on", "not typed-keys", "not casts"),
 )
 MERGE_AXES: tuple[Axis, ...] = (
     Axis(

@@ -211,6 +211,9 @@ PROPERTIES: Mapping[str, Property] = {
     "several-files": _of_case("the table has several files", lambda case: len(case.target.files) > 1),
     "several-row-groups": _of_case("a file of the table has several row groups", _has_row_groups),
     "rewritten-files": Property("files of the table are rewritten (path D)", lambda e: e.facts.path is MergePath.D),
+    "files-beyond-by-source": Property(
+        "BY SOURCE clauses need not touch every file (R-414)", lambda e: "R-414" in e.facts.rules
+    ),
     "empty-target": _of_case("the table has no row", lambda case: not case.target.rows),
     "empty-source": Property("the source has no row", _has_no_source_row),
     "check-constraints": _of_case(

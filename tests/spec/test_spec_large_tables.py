@@ -201,7 +201,7 @@ def test_files_whose_rows_are_not_counted_are_scanned(spark: SparkSession, tmp_p
     known = run.snapshot.files
     unknown = (known[0], replace(known[1], statistics=replace(known[1].statistics, num_records=None)))
     scans = [plan_first_scan_by_keys(replace(run, candidates=files)) for files in (known, unknown)]
-    assert [scan.touched for scan in scans] == [known, None]
+    assert [scan.touched for scan in scans] == [known, ()]
 
 
 def test_a_source_that_may_change_between_scans_prunes_nothing(spark: SparkSession, table: Table) -> None:

@@ -92,6 +92,11 @@ def test_files_are_rewritten_on_path_d() -> None:
         assert rewritten is (path is MergePath.D)
 
 
+def test_files_beyond_by_source_are_there_if_the_rule_is_reached() -> None:
+    for rules in (frozenset[str](), frozenset({"R-414"})):
+        assert has(PlainCase(case=CASE, facts=Facts(rules=rules)), "files-beyond-by-source") is bool(rules)
+
+
 @pytest.mark.parametrize("feature", [each for each in Feature if each.value in PROPERTIES], ids=lambda each: each.value)
 def test_a_feature_leads_to_the_property_of_its_name(feature: Feature) -> None:
     """``--focus`` speaks the same names."""

@@ -103,7 +103,7 @@ def expect(case: BenchmarkCase, target: Path, source: Path, tables: Tables) -> E
     """Compute the numbers of rows; DuckDB counts where clauses have conditions."""
     with duckdb.connect() as connection:
         connection.read_parquet(str(keys_file(source))).create_view("s")
-        connection.read_parquet(f"{target}/**/*.parquet").create_view("t")
+        connection.read_parquet(f"{target}/**/*.parquet", hive_partitioning=True).create_view("t")
         updated, deleted, inserted = (
             int(connection.sql(query if query.startswith("SELECT") else f"SELECT {query}").fetchall()[0][0])
             for query in (case.updated, case.deleted, case.inserted)
