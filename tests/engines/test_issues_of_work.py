@@ -1,4 +1,4 @@
-"""Reports about needless or too little reading, as cases of three files: what is needed, and what delta-rs does."""
+"""Reports about needless or too little reading, as cases of three files: what is needed, and what engines do."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import pytest
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.engines.delta_rs.engine import DeltaRsEngine
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
+from mergecheck.harness.engines.sail.engine import SailEngine
+from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.oracles.work.needs import ExcludedBy, UnknownNeeds, file_needs
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case import Case, Source, Target
@@ -36,11 +39,13 @@ class Issue:
     Attributes:
         excluded: what excludes each file.
         read: how many files delta-rs 1.6.6 reads.
+        by_delta: how many files Delta Lake 4.4 on Spark reads, and how many of them it rewrites.
     """
 
     sql: str
     excluded: tuple[ExcludedBy | None, ...]
     read: int
+    by_delta: tuple[int, int]
 
 
 ISSUES = {
@@ -48,32 +53,54 @@ ISSUES = {
         f"t.id = s.id AND t.p = 'b' {UPDATE} WHEN NOT MATCHED BY SOURCE AND t.p = 'b' THEN DELETE",
         (STATEMENT, NEEDED, STATEMENT),
         read=3,
+        by_delta=(3, 3),
     ),
     "delta-rs#4596: pruning by ON alone would be unsound, BY SOURCE reaches the other files": Issue(
         f"t.id = s.id AND t.p = 'b' {UPDATE} WHEN NOT MATCHED BY SOURCE AND t.p = 'a' THEN DELETE",
         (NEEDED, NEEDED, STATEMENT),
         read=3,
+        by_delta=(3, 3),
     ),
     "delta#668, sail#2476: ON names a partition": Issue(
-        f"t.id = s.id AND t.p = 'b' {UPDATE} {INSERT}", (STATEMENT, NEEDED, STATEMENT), read=1
+        f"t.id = s.id AND t.p = 'b' {UPDATE} {INSERT}", (STATEMENT, NEEDED, STATEMENT), read=1, by_delta=(1, 1)
     ),
     "delta-rs#3432, #3636: ON equates the partitions": Issue(
-        f"t.id = s.id AND t.p = s.p {UPDATE} {INSERT}", (ROWS, NEEDED, ROWS), read=3
+        f"t.id = s.id AND t.p = s.p {UPDATE} {INSERT}", (ROWS, NEEDED, ROWS), read=3, by_delta=(3, 1)
     ),
     "delta-rs#4301: ON lists partitions": Issue(
-        f"t.id = s.id AND t.p IN ('b', 'c') {UPDATE} {INSERT}", (STATEMENT, NEEDED, ROWS), read=2
+        f"t.id = s.id AND t.p IN ('b', 'c') {UPDATE} {INSERT}", (STATEMENT, NEEDED, ROWS), read=2, by_delta=(2, 1)
     ),
     "delta-rs#2411: the bounds of a key": Issue(
-        f"t.id = s.id AND t.id BETWEEN 11 AND 15 {UPDATE} {INSERT}", (STATEMENT, NEEDED, STATEMENT), read=1
+        f"t.id = s.id AND t.id BETWEEN 11 AND 15 {UPDATE} {INSERT}",
+        (STATEMENT, NEEDED, STATEMENT),
+        read=1,
+        by_delta=(1, 1),
     ),
     "delta#1812: a clause that excludes all": Issue(
-        "t.id = s.id WHEN MATCHED AND t.p = 'none' THEN DELETE", (STATEMENT, STATEMENT, STATEMENT), read=3
+        "t.id = s.id WHEN MATCHED AND t.p = 'none' THEN DELETE",
+        (STATEMENT, STATEMENT, STATEMENT),
+        read=3,
+        by_delta=(0, 0),
     ),
 }
 
 
 def case_of(issue: Issue) -> Case:
     return Case(id="issue", target=TARGET, source=SOURCE, sql=f"MERGE INTO target t USING source s ON {issue.sql}")
+
+
+@pytest.fixture(scope="module")
+def delta_spark() -> Iterator[DeltaSparkEngine]:
+    engine = DeltaSparkEngine(start_session())
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def sail() -> Iterator[SailEngine]:
+    engine = SailEngine()
+    yield engine
+    engine.close()
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +128,23 @@ def test_what_delta_rs_reads(engine: DeltaRsEngine, name: str) -> None:
     needed = sum(excluded is NEEDED for excluded in issue.excluded)
     assert (report.work.files_scanned, report.work.files_scanned_in_vain) == (issue.read, issue.read - needed)
     assert report.work.files_rewritten_in_vain == 0
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ISSUES)
+def test_what_delta_lake_on_spark_reads_and_rewrites(delta_spark: DeltaSparkEngine, name: str) -> None:
+    """With a BY SOURCE clause all files; the rows are right in each."""
+    issue = ISSUES[name]
+    report = Checker(engine=delta_spark).check_case(case_of(issue))
+    assert report.verdict is Verdict.AGREE, report.mismatches
+    assert report.work is not None
+    assert (report.work.files_scanned, report.work.files_rewritten) == issue.by_delta
+
+
+@pytest.mark.parametrize("name", ISSUES)
+def test_sail_rewrites_nothing_in_vain(sail: SailEngine, name: str) -> None:
+    """It does not report how many files it reads."""
+    report = Checker(engine=sail).check_case(case_of(ISSUES[name]))
+    assert report.verdict is Verdict.AGREE, report.mismatches
+    assert report.work is not None
+    assert (report.work.files_rewritten_in_vain, report.work.merges_with_scans) == (0, 0)
