@@ -25,6 +25,9 @@ def test_the_scenarios_can_be_listed(mergecheck: Mergecheck) -> None:
     [
         (["--scenario", "nosuch"], "no scenario is called nosuch. Choose from update-update,"),
         (["--engine", "delta-rs"], "delta-rs cannot be stopped at points"),
+        (["--steps", "3", "--table", "row-tracking"], "--table row-tracking goes with scenarios, not with a race"),
+        (["--scenario", "append", "--table", "row-tracking"], "append: a writer of it is delta-rs, which cannot write"),
+        (["--table", "nosuch"], "'nosuch' is not one of 'plain', 'deletion-vectors', 'row-tracking', 'change-feed'"),
         (["--steps", "3", "--scenario", "append"], "goes with no scenario but counter"),
         (["--steps", "3", "--isolation", "WriteSerializable"], "only random races of delta-rs have this level"),
         (["--steps", "3", "--engine", "duckdb"], "duckdb has no races"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,6 +12,7 @@ from deltalake import DeltaTable, TableFeatures, write_deltalake
 from mergecheck.harness.lab.sequences.maintenance import write_by_delta_rs
 from mergecheck.harness.lab.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite
 from mergecheck.model.arrow import rows_to_table
+from mergecheck.model.case import CDF_PROPERTY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,28 @@ class Isolation(Enum):
 
     SERIALIZABLE = "Serializable"
     WRITE_SERIALIZABLE = "WriteSerializable"
+
+
+class TableKind(Enum):
+    """What the tables of scenarios have besides their rows; the value names it on the command line."""
+
+    PLAIN = "plain"
+    DELETION_VECTORS = "deletion-vectors"
+    ROW_TRACKING = "row-tracking"
+    CHANGE_FEED = "change-feed"
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The table properties that switch it on."""
+        return _PROPERTIES[self]
+
+
+_PROPERTIES: Mapping[TableKind, Mapping[str, str]] = {
+    TableKind.PLAIN: {},
+    TableKind.DELETION_VECTORS: {"delta.enableDeletionVectors": "true"},
+    TableKind.ROW_TRACKING: {"delta.enableRowTracking": "true"},
+    TableKind.CHANGE_FEED: {CDF_PROPERTY: "true"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +103,14 @@ class Scenario:
     target: Target
     writers: tuple[Writer, ...]
     conflicts: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def fits(self, kind: TableKind) -> bool:
+        """Return whether all its writers can write a table of a kind: delta-rs writes none with row tracking."""
+        return kind is not TableKind.ROW_TRACKING or all(isinstance(one.action, Merge) for one in self.writers)
+
+    def on_table(self, kind: TableKind) -> Scenario:
+        """Return the same scenario on a table of another kind."""
+        return replace(self, target=replace(self.target, properties={**self.target.properties, **kind.properties}))
 
 
 def do_other(action: Action, path: Path, schema: Schema) -> None:

@@ -19,10 +19,11 @@ from mergecheck.harness.cli.verbs.concurrency.modes import (
 from mergecheck.harness.engine import InterleavedEngine
 from mergecheck.harness.lab.concurrency.race.engines import CLIENTS
 from mergecheck.harness.lab.concurrency.race.race_run import RaceOptions
-from mergecheck.harness.lab.concurrency.scenario import Isolation
+from mergecheck.harness.lab.concurrency.scenario import Isolation, TableKind
 from mergecheck.harness.lab.concurrency.scenarios import COUNTER, scenarios
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.verdict import UserInputError
+from mergecheck.model.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,14 @@ if TYPE_CHECKING:
     help="A scenario whose interleavings are run; repeat it for several. All if left out.",
 )
 @click.option("--list", "lists", is_flag=True, help="Show the scenarios, and run nothing.")
+@click.option(
+    "--table",
+    "kind",
+    type=click.Choice([kind.value for kind in TableKind]),
+    default=TableKind.PLAIN.value,
+    show_default=True,
+    help="Scenarios: what their tables have besides what the scenarios need.",
+)
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
@@ -83,6 +92,7 @@ def concurrency(
     *,
     names: tuple[str, ...],
     lists: bool,
+    kind: str,
     steps: int | None,
     writers: int,
     engine_name: str,
@@ -102,6 +112,8 @@ def concurrency(
     if lists:
         return list_scenarios(chosen, as_json=as_json)
     if steps is not None:
+        if kind != TableKind.PLAIN.value:
+            raise UserInputError(f"--table {kind} goes with scenarios, not with a race: leave out --steps")
         if names and names != (COUNTER,):
             raise UserInputError(f"--steps goes with no scenario but {COUNTER}")
         if engine_name not in CLIENTS:
@@ -121,6 +133,7 @@ def concurrency(
             patience=case_seconds,
         )
         return race(options, as_json=as_json)
+    scenes = scenarios_on(TableKind(kind), chosen, are_named=bool(names))
     notice(f"starting {engine_name} ...")
     engine = engine_of_command(engine_name, limit)
     if not isinstance(engine, InterleavedEngine):
@@ -128,7 +141,24 @@ def concurrency(
             f"{engine_name} cannot be stopped at points (run_in_steps, docs/engines.md), so it has no "
             "interleavings to enumerate: give --steps N for a random race"
         )
-    return enumerate_all(chosen, engine, limit=limit, as_json=as_json)
+    return enumerate_all(scenes, engine, limit=limit, as_json=as_json)
+
+
+def scenarios_on(kind: TableKind, chosen: Sequence[Scenario], *, are_named: bool) -> tuple[Scenario, ...]:
+    """Return scenarios on tables of a kind, without those whose writers cannot write such tables.
+
+    Raises:
+        UserInputError: such a scenario was named.
+    """
+    without = [one.name for one in chosen if not one.fits(kind)]
+    if without and are_named:
+        raise UserInputError(
+            f"{', '.join(without)}: a writer of it is delta-rs, which cannot write tables with {kind.value}. "
+            "Leave it out, or choose another --table."
+        )
+    if without:
+        notice(f"{counted(len(without), 'scenario')} left out: delta-rs, which writes in them, has no {kind.value}")
+    return tuple(one.on_table(kind) for one in chosen if one.fits(kind))
 
 
 def scenarios_named(names: Sequence[str]) -> tuple[Scenario, ...]:

@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.delta.read import LiveFile, TableState
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.delta.read import LiveFile, TableState, table_at
+from mergecheck.harness.delta.write import write_target
 from mergecheck.harness.lab.concurrency.history import Ending, EndingKind, History
 from mergecheck.harness.lab.concurrency.judge import Conflict, Judge
-from mergecheck.harness.lab.concurrency.scenario import Isolation, ReplaceTable, SetProperty, Writer, said
+from mergecheck.harness.lab.concurrency.scenario import (
+    Isolation,
+    ReplaceTable,
+    SetProperty,
+    TableKind,
+    Writer,
+    do_other,
+    said,
+)
 from mergecheck.harness.lab.concurrency.scenarios import scenarios
 from mergecheck.harness.lab.concurrency.serial import after
 from mergecheck.harness.lab.sequences.steps import Append, Delete, Merge
@@ -19,6 +29,7 @@ from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from mergecheck.harness.lab.concurrency.judge import Verdict
     from mergecheck.harness.lab.concurrency.scenario import Action
@@ -282,6 +293,28 @@ def test_every_version_is_one_writers(endings: Mapping[str, Ending], versions: l
 def test_the_affected_rows_must_be_those_of_the_order() -> None:
     ending = Ending(kind=EndingKind.COMMITTED, version=1, row={"num_affected_rows": 2}, newest=1)
     assert "equals no serial order" in problems({"add": ending}, ((1, 11),))
+
+
+@pytest.mark.parametrize("kind", TableKind)
+def test_every_scenario_can_be_had_on_every_kind_of_table(kind: TableKind, tmp_path: Path) -> None:
+    """The reference answers its merges, delta-rs does its other writes, and both come to the same rows."""
+    reference = MergeReference()
+    scenes = [one.on_table(kind) for one in scenarios() if one.fits(kind)]
+    writers = [(scene, writer) for scene in scenes for writer in scene.writers]
+    assert len(scenes) > 15
+    for number, (scene, writer) in enumerate(writers):
+        assert kind.properties.items() <= scene.target.properties.items()
+        left = after(scene.target, writer, reference)
+        if isinstance(writer.action, Merge):
+            assert left.rejection is None
+            assert (left.changes is not None) == scene.target.change_data_feed
+            continue
+        path = tmp_path / str(number)
+        write_target(scene.target, path)
+        do_other(writer.action, path, scene.target.schema)
+        found = table_at(path, 1)
+        assert found.schema.names == left.target.schema.names
+        assert same_rows(left.target.rows, found.rows, left.target.schema)
 
 
 def test_scenarios_are_told_apart() -> None:
