@@ -57,7 +57,7 @@ def sql_script(case: Case) -> str:
     """
     *setup, merge = sql_statements(case)
     lines = [comment_line(f"case {case.id}"), *(f"{for_spark_sql(statement)};" for statement in setup)]
-    return "\n".join([*lines, f"{_laid_out(_one_merge(for_spark_sql(merge)))};"])
+    return "\n".join([*lines, f"{laid_out(one_merge(for_spark_sql(merge)))};"])
 
 
 def comment_line(text: str) -> str:
@@ -124,14 +124,14 @@ def _plain_name(text: str) -> str:
     return f"{text}/*{opened}*/ " if opened else text
 
 
-def _one_merge(statement: str) -> str:
+def one_merge(statement: str) -> str:
     """Refuse what would not be a merge: ``spark-sql`` runs ``!`` and ``source`` at the start itself."""
     if not _MERGE.match(statement):
         raise RejectedError("PARSE_SYNTAX_ERROR", "the statement is no MERGE")
     return statement
 
 
-def _laid_out(statement: str) -> str:
+def laid_out(statement: str) -> str:
     """Write every clause on its own line, if the tokens stay the same."""
     lines = "\n".join(statement_lines(statement))
     texts = [token.text for token in read_tokens(statement)]

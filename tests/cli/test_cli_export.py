@@ -111,6 +111,29 @@ def test_delta_rs(mergecheck: Mergecheck, folder: Path, name: str, capsys: pytes
     assert same_texts(found) == same_texts(predicted(case_document(**CASES[name])))
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_delta_rs_test(mergecheck: Mergecheck, folder: Path, name: str) -> None:
+    """The module's test holds with deltalake and pyarrow alone, and fails without the merge."""
+    file = write_case(folder / "case.json", **CASES[name])
+    assert mergecheck("cases", "export", file, "--format", "delta-rs-test", "-o", "test_case.py").code == 0
+    text = (folder / "test_case.py").read_text()
+    assert "import mergecheck" not in text
+    runpy.run_path("test_case.py")["test_merge"](folder / "table")
+    (folder / "test_case.py").write_text(text.replace("merger.execute()", "pass"))
+    with pytest.raises(AssertionError):
+        runpy.run_path("test_case.py")["test_merge"](folder / "other")
+
+
+def test_delta_rs_test_of_a_rejection(mergecheck: Mergecheck, folder: Path) -> None:
+    """The merge must fail, and the table keeps its rows."""
+    source = {"schema": "id BIGINT, v STRING", "rows": [[1, "x"], [1, "y"]]}
+    ambiguous = write_case(folder / "case.json", source=source)
+    ended = mergecheck("cases", "export", ambiguous, "--format", "delta-rs-test", "-o", "test_case.py")
+    assert ended.code == 0
+    runpy.run_path("test_case.py")["test_merge"](folder / "table")
+    assert "pytest.raises(Exception)" in (folder / "test_case.py").read_text()
+
+
 @pytest.mark.parametrize("name", [name for name in CASES if name != "hostile-names-and-values"])
 def test_sqllogictest(mergecheck: Mergecheck, folder: Path, name: str) -> None:
     """The test holds in DuckDB, and fails if a row is lost."""
@@ -161,7 +184,7 @@ def failures(text: str) -> Iterator[str]:
 def test_no_text_of_a_case_begins_a_line(mergecheck: Mergecheck, folder: Path) -> None:
     """Shells and services read what begins a line as a command; stdout gets what a file gets."""
     file = write_case(folder / "case.json", **CASES["hostile-lines"])
-    for format_name in ("delta-sql", "pyspark", "delta-rs", "duckdb", "pytest"):
+    for format_name in ("delta-sql", "pyspark", "delta-rs", "delta-rs-test", "duckdb", "pytest", "feature", "comet"):
         ended = mergecheck("cases", "export", file, "--format", format_name)
         lines = ended.out.split("\n")
         assert (ended.code, ended.err) == (0, "")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.lab.conformance import suite
 from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.properties.rules.evidence import evidence_of
-from mergecheck.harness.properties.vocabulary import PROPERTIES
+from mergecheck.harness.properties.vocabulary import clauses_of, properties_of
 from mergecheck.harness.specification.rules import data_file
 from mergecheck.model.case_file import case_to_json, change_schema, parse_cases
 from mergecheck.model.case_id import with_content_id
@@ -17,31 +20,149 @@ from mergecheck.reference import MergeReference
 from mergecheck.strategies import TABLE_FEATURES, Profile, samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from mergecheck.model.case import Case
+    from mergecheck.model.case import Case, Row
     from mergecheck.reference.answer import Reference
+    from mergecheck.reference.syntax.statement import Clause, WrittenClause
 
 VERSION = 1
 """Of the form of an entry; a reader refuses a version that it does not know."""
 MOST_ROWS = 8
 """Of both tables of a drawn case: larger ones are left out, so that a person can check an entry."""
+FEW = 30
+"""A rule, a pair of properties or a shape is rare until so many entries have it."""
+COMMON_EVERY = 4
+"""Of the random cases that reach nothing rare, one in so many stays."""
+_MOST_CLAUSES = 2
 _PROFILE = Profile(table_features=frozenset(TABLE_FEATURES))
 
 
 def entries(num_cases: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the minimal cases of the rules and the cases of the fixed suite, then small random ones, each case once.
 
-    Cases that the reference does not predict as a whole are left out.
+    Random cases are drawn until there are enough. One that reaches something rare stays; of the others one in four.
+    Rows of a random case without which it reaches the same are left out, and so are cases that the reference does not
+    predict as a whole.
     """
-    reference, seen = MergeReference(), set[str]()
-    for case in _cases(seed):
+    reference, seen, counts = MergeReference(), set[str](), Counter[str]()
+    num_common = 0
+    for case, is_random in cases(seed):
         if len(seen) == num_cases:
             return
-        named = with_content_id(case)
-        if named.id not in seen and (found := entry(named, reference.evaluate(named))) is not None:
+        reached = reached_by(case, reference)
+        if reached is None:
+            continue
+        if is_random and all(counts[goal] >= FEW for goal in reached.goals):
+            num_common += 1
+            if num_common % COMMON_EVERY:
+                continue
+        found = without_needless_rows(reached, reference) if is_random else reached
+        named = with_content_id(found.case)
+        if named.id not in seen:
             seen.add(named.id)
-            yield found
+            counts.update(found.goals)
+            yield found.entry(named.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """A case that the reference predicts, and what it reaches.
+
+    Attributes:
+        shape: the kinds, actions, conditions and stars of its clauses, in order; None if there are more than two.
+    """
+
+    case: Case
+    reference: Reference
+    rules: frozenset[str]
+    properties: frozenset[str]
+    shape: str | None
+
+    @property
+    def goals(self) -> frozenset[str]:
+        """What should occur often: rules, pairs of properties, the shape of a statement of one or two clauses."""
+        pairs = (f"{one} + {other}" for one, other in itertools.combinations(sorted(self.properties), 2))
+        return frozenset({*self.rules, *pairs, *([self.shape] if self.shape else [])})
+
+    def is_like(self, other: Reached) -> bool:
+        """Return whether another case reaches the same and succeeds, or fails, alike."""
+        same = (self.rules, self.properties, self.shape) == (other.rules, other.properties, other.shape)
+        return same and _kind(self.reference) == _kind(other.reference)
+
+    def entry(self, case_id: str) -> dict[str, Any]:
+        """Write the entry in its JSON form."""
+        answer = self.reference.answer
+        assert isinstance(answer, Prediction | Rejection)  # noqa: S101 - checked when it was made
+        found = {
+            "corpus_version": VERSION,
+            **case_to_json(replace(self.case, id=case_id)),
+            "derived": _derived(answer),
+            "rules": sorted(self.rules),
+            "properties": sorted(self.properties),
+        }
+        if self.reference.alternative is not None:
+            found["derived_too"] = _derived(self.reference.alternative)
+        if self.reference.trace.touched is not None and isinstance(answer, Prediction):
+            found["derived"]["touched_files"] = sorted(self.reference.trace.touched)
+        return found
+
+
+def _kind(reference: Reference) -> tuple[str, ...]:
+    answer = reference.answer
+    return ("fails", answer.error_class) if isinstance(answer, Rejection) else ("succeeds",)
+
+
+def reached_by(case: Case, reference: MergeReference) -> Reached | None:
+    """Evaluate a case; None if the reference does not predict it as a whole."""
+    found = reference.evaluate(case)
+    if not isinstance(found.answer, Prediction | Rejection):
+        return None
+    facts = facts_of(case, found)
+    evidence = evidence_of(case, found, facts)
+    return Reached(
+        case=case,
+        reference=found,
+        rules=facts.rules,
+        properties=properties_of(evidence),
+        shape=_shape(clauses_of(evidence)),
+    )
+
+
+def _shape(clauses: Sequence[Clause | WrittenClause]) -> str | None:
+    if len(clauses) > _MOST_CLAUSES:
+        return None
+    words = (
+        f"{clause.kind.value} {clause.action.value}{' *' * clause.star}{' if' * (clause.condition is not None)}"
+        for clause in clauses
+    )
+    return "; ".join(words)
+
+
+def without_needless_rows(reached: Reached, reference: MergeReference) -> Reached:
+    """Leave out each row, from the last one on, without which the case reaches the same."""
+    for number, file in reversed(list(enumerate(reached.case.target.files))):
+        for row in reversed(range(len(file))):
+            target = reached.case.target
+            files = list(target.files)
+            files[number] = _without(files[number], row)
+            candidate = replace(reached.case, target=replace(target, files=tuple(files)))
+            reached = _smaller(candidate, reached, reference)
+    source = reached.case.source
+    for row in reversed(range(0 if source is None else len(source.rows))):
+        if (source := reached.case.source) is not None:
+            candidate = replace(reached.case, source=replace(source, rows=_without(source.rows, row)))
+            reached = _smaller(candidate, reached, reference)
+    return reached
+
+
+def _without(rows: tuple[Row, ...], number: int) -> tuple[Row, ...]:
+    return (*rows[:number], *rows[number + 1 :])
+
+
+def _smaller(candidate: Case, reached: Reached, reference: MergeReference) -> Reached:
+    tried = reached_by(candidate, reference)
+    return tried if tried is not None and tried.is_like(reached) else reached
 
 
 def minimal_cases() -> Iterator[Case]:
@@ -51,34 +172,13 @@ def minimal_cases() -> Iterator[Case]:
             yield from parse_cases(file.read_text(encoding="utf-8"), name=file.name, lines=False)
 
 
-def _cases(seed: int) -> Iterator[Case]:
-    yield from minimal_cases()
-    yield from suite()
+def cases(seed: int) -> Iterator[tuple[Case, bool]]:
+    """Yield cases, and whether they are random."""
+    yield from ((case, False) for case in (*minimal_cases(), *suite()))
     for drawn in samples(seed, profile=_PROFILE):
         source = () if drawn.case.source is None else drawn.case.source.rows
         if len(drawn.case.target.rows) + len(source) <= MOST_ROWS:
-            yield drawn.case
-
-
-def entry(case: Case, reference: Reference) -> dict[str, Any] | None:
-    """Write the entry of a case; None if the reference does not predict it."""
-    answer = reference.answer
-    if not isinstance(answer, Prediction | Rejection):
-        return None
-    facts = facts_of(case, reference)
-    evidence = evidence_of(case, reference, facts)
-    found = {
-        "corpus_version": VERSION,
-        **case_to_json(case),
-        "derived": _derived(answer),
-        "rules": sorted(facts.rules),
-        "properties": sorted(name for name, one in PROPERTIES.items() if one.holds(evidence)),
-    }
-    if reference.alternative is not None:
-        found["derived_too"] = _derived(reference.alternative)
-    if reference.trace.touched is not None and isinstance(answer, Prediction):
-        found["derived"]["touched_files"] = sorted(reference.trace.touched)
-    return found
+            yield drawn.case, True
 
 
 def _derived(answer: Prediction | Rejection) -> dict[str, Any]:

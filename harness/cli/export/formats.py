@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.cli.export.delta_rs_script import delta_rs_script
+from mergecheck.harness.cli.export.delta_rs_script import delta_rs_script, delta_rs_test
 from mergecheck.harness.cli.export.duckdb_script import duckdb_script, sqllogictest
+from mergecheck.harness.cli.export.foreign_tests import comet_sql_test, gherkin_feature
 from mergecheck.harness.cli.export.python_literals import in_docstring
 from mergecheck.harness.engines.delta_rs.types import UntranslatableError
 from mergecheck.harness.findings.origin import case_text
@@ -32,12 +33,18 @@ class Format(Enum):
     """a Python script for PySpark with delta-spark"""
     DELTA_RS = "delta-rs"
     """a Python script for the package deltalake"""
+    DELTA_RS_TEST = "delta-rs-test"
+    """a pytest module for the tests of delta-rs, with the reference's rows"""
     DUCKDB = "duckdb"
     """a script for DuckDB"""
     PYTEST = "pytest"
     """a test module for the pytest plugin of mergecheck"""
     SQLLOGICTEST = "sqllogictest"
     """a sqllogictest for DuckDB, with the reference's rows"""
+    FEATURE = "feature"
+    """a Gherkin feature in the steps of Sail's tests, with the reference's rows"""
+    COMET = "comet"
+    """a SQL test of Comet, which compares its rows with Spark's"""
 
 
 _PYSPARK_HEAD = '''"""Case {name}: a merge on Spark with Delta Lake. Run it with pyspark and delta-spark installed."""
@@ -100,6 +107,12 @@ def _written(saved: SavedCase, wanted: Format) -> str:
             return _pyspark(case)
         case Format.DELTA_RS:
             return delta_rs_script(case)
+        case Format.DELTA_RS_TEST:
+            return delta_rs_test(case)
+        case Format.FEATURE:
+            return gherkin_feature(_on_spark(case))
+        case Format.COMET:
+            return comet_sql_test(_on_spark(case))
         case Format.DUCKDB:
             return duckdb_script(case)
         case Format.SQLLOGICTEST:
@@ -122,4 +135,8 @@ def _on_spark(case: Case) -> Case:
         raise UnsupportedByReferenceError("a column of type VOID in the target")
     if not case.target.schema.columns and case.target.rows:
         raise UnsupportedByReferenceError("rows without columns")
+    if any(column.identity is not None for column in case.target.schema.columns):
+        raise UnsupportedByReferenceError("an identity column, whose values a script cannot give")
+    if any(column.invariant is not None for column in case.target.schema.columns):
+        raise UnsupportedByReferenceError("a column invariant, for which Spark SQL has no words")
     return case
