@@ -24,6 +24,8 @@ class Facts:
         nulls: where NULL occurs: ``ON`` for some pair of rows, the ``condition`` of a clause for some row of its kind.
         equality_on: whether ON equates values of the two tables, so that they can be joined by keys.
         evolves_types: whether a column of the target gets another type, such as a struct that gets fields.
+        num_partitions_written: of how many partitions rows are written; 1 for a table without partitions.
+        changes_later_row_groups: whether a row group behind the first of its file has a changed row and a kept one.
         rules: numbers of the rules of the specification that the case reached, such as ``R-213``.
     """
 
@@ -36,4 +38,6 @@ class Facts:
     nulls: frozenset[str] = frozenset()
     equality_on: bool = False
     evolves_types: bool = False
+    num_partitions_written: int = 0
+    changes_later_row_groups: bool = False
     rules: frozenset[str] = frozenset()

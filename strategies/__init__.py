@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.expression.conditions import conditions
     from mergecheck.strategies.features import (
         ALWAYS_ON,
+        BROUGHT,
         SOURCE_FORMS,
         SPARK_FORMS,
         TABLE_FEATURES,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALWAYS_ON",
+    "BROUGHT",
     "DEFAULT_PROFILE",
     "FULL_PROFILE",
     "SOURCE_FORMS",
@@ -61,7 +63,10 @@ _MODULES = {
     "drawn_case": ("DrawnCase", "cases", "drawn_cases"),
     "engine_settings": ("with_settings",),
     "expression.conditions": ("conditions",),
-    "features": ("ALWAYS_ON", "SOURCE_FORMS", "SPARK_FORMS", "TABLE_FEATURES", "WRITTEN_FORMS", "Feature"),
+    "features": (
+        *("ALWAYS_ON", "BROUGHT", "SOURCE_FORMS", "SPARK_FORMS", "TABLE_FEATURES", "WRITTEN_FORMS"),
+        "Feature",
+    ),
     "profile": ("DEFAULT_PROFILE", "FULL_PROFILE", "Profile", "feature_sets"),
     "statement.merges": ("merges", "statements"),
     "stream": ("Stream", "sample", "samples", "shrink"),

@@ -50,6 +50,21 @@ EVERYDAY = (
             *(Feature.BY_SOURCE_ALONE, Feature.AMBIGUOUS_UNMATCHED, Feature.LAYOUT_AMBIGUITY, Feature.LONE_DELETE),
         ),
     ),
+    # an upsert that writes rows of several partitions
+    _together(
+        *(Feature.MATCHED_UPDATE, Feature.INSERT, Feature.PARTITIONED_BY_TEXT, Feature.PARTITIONS),
+        Feature.SEVERAL_FILES,
+        off=(
+            *(*_BY_SOURCE, Feature.MATCHED_DELETE, Feature.CONDITIONS, Feature.SEVERAL_CLAUSES, Feature.NEVER_TRUE),
+            *(Feature.AMBIGUOUS, Feature.DUPLICATE_SOURCE_KEYS, Feature.EMPTY_SOURCE, Feature.EMPTY_TARGET),
+            *(Feature.ALL_MATCHED, Feature.SELF_MERGE, Feature.INVALID, Feature.UNUSUAL_SCHEMAS),
+            *(Feature.CONSTANT_ON, Feature.ONE_SIDED_ON, Feature.NON_EQUI_ON, Feature.PARTIAL_VALUES),
+            *(Feature.VIOLATIONS, Feature.APPEND_ONLY, Feature.FLOAT_KEYS),
+            # these bring conditions or other clauses with them, or keep partitions away
+            *(Feature.BY_SOURCE_ALONE, Feature.AMBIGUOUS_UNMATCHED, Feature.LAYOUT_AMBIGUITY, Feature.LONE_DELETE),
+            *(Feature.FILE_PRUNING, Feature.LONG_TEXTS, Feature.KEY_RANGES),
+        ),
+    ),
 )
 """Statements that people write every day, and that seldom come by chance: most draws have clauses of several kinds."""
 RARELY_TOGETHER = (

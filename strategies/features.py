@@ -92,6 +92,8 @@ class Feature(Enum):
     NARROW_INTEGERS = "narrow-integers", 100
     TEXT_PARTITIONS = "text-partitions", 100
     LISTED_GENERATED = "values-for-generated-columns", 100
+    # in cases of some combinations, see BROUGHT
+    PARTITIONED_BY_TEXT = "partitioned-by-text", 0
     # names and columns
     AWKWARD_NAMES = "awkward-names", 22
     SPACED_NAMES = "names-with-spaces", 12
@@ -164,6 +166,9 @@ class Feature(Enum):
 ALWAYS_ON = (Feature.NARROW_INTEGERS, Feature.TEXT_PARTITIONS, Feature.LISTED_GENERATED)
 """What any case may have: TINYINT and SMALLINT, partitions by texts, values for generated columns. Not drawn."""
 
+BROUGHT = (Feature.PARTITIONED_BY_TEXT,)
+"""Drawn alone only for profiles that favour them: combinations of features bring them."""
+
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
     *(Feature.COLUMN_MAPPING, Feature.DELETION_VECTORS, Feature.TYPE_WIDENING, Feature.ROW_TRACKING),
@@ -203,6 +208,7 @@ NEEDS = MappingProxyType(
         _F.KEY_RANGES: (_F.SEVERAL_FILES, _F.NULL_KEYS),
         _F.PARTIAL_VALUES: (_F.EXPLICIT,),
         _F.NESTED_UPDATE: (_F.NESTED_TYPES, _F.EXPLICIT),
+        _F.PARTITIONED_BY_TEXT: (_F.PARTITIONS,),
         _F.COLUMN_DEFAULTS: (_F.EXPLICIT, _F.PARTIAL_INSERT),
         _F.UNUSUAL_SCHEMAS: (_F.SCHEMA_EVOLUTION, _F.STAR),
     }
@@ -217,6 +223,7 @@ PARTS = MappingProxyType(
         _F.NEVER_TRUE: (_F.CONDITIONS,),
         _F.STATEMENT_TIME: (_F.CONDITIONS,),
         _F.PARTIAL_VALUES: (_F.CONDITIONS, _F.EXPLICIT),
+        _F.PARTITIONED_BY_TEXT: (_F.PARTITIONS, _F.TEXT_PARTITIONS),
         **dict.fromkeys((_F.EXPRESSIONS, _F.PARTIAL_INSERT, _F.KEY_UPDATE, _F.NESTED_UPDATE), (_F.EXPLICIT,)),
         _F.RANDOM_VALUES: (_F.EXPLICIT,),
         _F.TEXT_OPERANDS: (_F.KEY_EXPRESSION_ON,),

@@ -12,6 +12,7 @@ from mergecheck.strategies.choices import chance, draw_part
 from mergecheck.strategies.combinations import EVERYDAY, RARELY_TOGETHER
 from mergecheck.strategies.features import (
     ALWAYS_ON,
+    BROUGHT,
     CLAUSE_FEATURES,
     CONFLICTS,
     NEEDS,
@@ -24,11 +25,13 @@ from mergecheck.strategies.features import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     from hypothesis.strategies import DrawFn
 
 _DENSITIES = st.sampled_from((0.6, 1.0, 1.0, 1.5))
 _MAX_PERCENT = 97
+_FAVOURED_PERCENT = 50
 _COMBINATIONS, _EVERYDAY = (
     st.sampled_from([each for each in combinations for _ in range(each.weight)])
     for combinations in (RARELY_TOGETHER, EVERYDAY)
@@ -102,7 +105,7 @@ class Profile:
 DEFAULT_PROFILE = Profile()
 FULL_PROFILE = Profile(
     combinations_percent=42,
-    everyday_percent=7,
+    everyday_percent=12,
     table_features=frozenset(TABLE_FEATURES),
     written_forms=frozenset(WRITTEN_FORMS) - frozenset(SPARK_FORMS),
 )
@@ -118,9 +121,20 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     """
     density, off = draw(_DENSITIES), profile.off
     # drawn for disabled features too, so that disabling a feature changes no other one
-    drawn_here = [feature for feature in Feature if feature not in (*ALWAYS_ON, *TABLE_FEATURES, *WRITTEN_FORMS)]
+    brought = set(BROUGHT) - profile.percent.keys()
+    others = brought.union(ALWAYS_ON, TABLE_FEATURES, WRITTEN_FORMS)
+    drawn_here = [feature for feature in Feature if feature not in others]
     enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density, off))}
-    enabled = _brought_together(draw, enabled, profile, off)
+    favoured = {feature for feature, percent in profile.percent.items() if percent >= _FAVOURED_PERCENT}
+    avoided = profile.percent.keys() - favoured
+    enabled = _brought_together(draw, enabled, profile, off | avoided, favoured)
+    # what is favoured stays, and what is avoided stays away; other features give way
+    enabled -= {
+        feature
+        for feature in enabled - favoured
+        if (favoured & enabled).intersection(CONFLICTS.get(feature, ()))
+        or (avoided - enabled).intersection(NEEDS.get(feature, ()))
+    }
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
     if not enabled.intersection(CLAUSE_FEATURES):
         enabled.add(draw(st.sampled_from([each for each in CLAUSE_FEATURES if each not in off])))
@@ -132,14 +146,25 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     return frozenset(enabled).union(ALWAYS_ON) - off
 
 
-def _brought_together(draw: DrawFn, enabled: set[Feature], profile: Profile, off: frozenset[Feature]) -> set[Feature]:
-    """Draw, for a part of the cases, features that hardly meet by chance, or those of an everyday statement."""
+def _brought_together(
+    draw: DrawFn,
+    enabled: set[Feature],
+    profile: Profile,
+    unwanted: AbstractSet[Feature],
+    favoured: AbstractSet[Feature],
+) -> set[Feature]:
+    """Draw, for a part of the cases, features that hardly meet by chance, or those of an everyday statement.
+
+    They are left out if they would bring something unwanted, or keep something favoured away.
+    """
     percents = (profile.combinations_percent, profile.everyday_percent)
     part = draw_part(draw, *percents) if any(percents) else None
     if part is None:
         return enabled
     chosen = draw((_COMBINATIONS, _EVERYDAY)[part])
-    return enabled if chosen.on & off else (enabled | chosen.on) - chosen.off
+    if chosen.on & unwanted or chosen.off & favoured:
+        return enabled
+    return (enabled | chosen.on) - chosen.off
 
 
 def _percent(feature: Feature, profile: Profile, density: float, off: frozenset[Feature]) -> float:

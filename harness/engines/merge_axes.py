@@ -20,7 +20,8 @@ _FILES_SCANNED, _BYTES_SCANNED, _BY_SOURCE_FILES = "files_scanned", "bytes_scann
 # Random cases count as large in part, but leave no optimisation out: those that they need run in them.
 _LARGE = {"large-tables": "all"}
 _COPIES_ROWS = (  # rewritten files of several row groups, in a table whose rows are copied one by one
-    *("several-row-groups", "rewritten-files", "matched-update", "not partitions", "not deletion-vectors"),
+    *("several-row-groups", "later-row-groups-changed", "rewritten-files", "duplicate-target-rows"),
+    *("not partitions", "not deletion-vectors"),
     *("not check-constraints", "not generated-columns", "not column-invariants", "not nested-types"),
     *("not not-matched-by-source-update", "not not-matched-by-source-delete", "not ambiguous-matches"),
 )

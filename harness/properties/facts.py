@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.properties.matches import sorts_of_matches
 from mergecheck.harness.properties.rules import reached_rules
 from mergecheck.model.facts import Facts
-from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.dialects import MULTI_MATCH
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
-    from mergecheck.model.case import Case
+    from mergecheck.model.case import Case, Target
     from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.answer import Reference
-    from mergecheck.reference.trace import Effects, Matches
+    from mergecheck.reference.trace import Effects, Matches, Trace
 
 
 def facts_of(case: Case, reference: Reference) -> Facts:
@@ -54,7 +54,32 @@ def _facts(case: Case, reference: Reference) -> Facts:
             before.type != after.type
             for before, after in zip(case.target.schema.columns, answer.schema.columns, strict=False)
         ),
+        num_partitions_written=_num_partitions_written(case.target, answer, trace, trace.effects),
+        changes_later_row_groups=_changes_later_row_groups(case.target, trace.files, trace.effects),
     )
+
+
+def _num_partitions_written(target: Target, answer: Prediction, trace: Trace, effects: Effects) -> int:
+    """Count the partitions of the rows that are updated, inserted, or copied with their files."""
+    rows = [*effects.updated.values(), *effects.inserted.values()]
+    if answer.path is MergePath.D and trace.touched is not None:
+        rows += [row for rid, row in effects.unchanged.items() if trace.files[rid] in trace.touched]
+    names = [column.name for column in answer.schema.columns]
+    places = [names.index(name) for name in target.partition_by if name in names]
+    return len({tuple(repr(row[place]) for place in places) for row in rows})
+
+
+def _changes_later_row_groups(target: Target, files: tuple[int, ...], effects: Effects) -> bool:
+    """Return whether a row group that is not the first of its file has a changed row and a kept one."""
+    size = target.layout.row_group_rows
+    if size is None:
+        return False
+    changed = effects.updated.keys() | effects.deleted
+    rids_of: dict[int, list[int]] = {}
+    for rid, file in enumerate(files):
+        rids_of.setdefault(file, []).append(rid)
+    groups = (rids[at : at + size] for rids in rids_of.values() for at in range(size, len(rids), size))
+    return any(0 < sum(rid in changed for rid in group) < len(group) for group in groups)
 
 
 def _applied(merge: Resolved, effects: Effects) -> frozenset[tuple[str, str]]:

@@ -208,8 +208,15 @@ PROPERTIES: Mapping[str, Property] = {
     "schema-evolution": _of_case("the statement or the session asks for schema evolution", evolves),
     "change-data-feed": _of_case("the table has a change data feed", lambda case: case.target.change_data_feed),
     "partitions": _of_case("the table is partitioned", lambda case: bool(case.target.partition_by)),
+    "several-partitions-written": Property(
+        "rows of several partitions are written", lambda e: e.facts.num_partitions_written > 1
+    ),
     "several-files": _of_case("the table has several files", lambda case: len(case.target.files) > 1),
     "several-row-groups": _of_case("a file of the table has several row groups", _has_row_groups),
+    "later-row-groups-changed": Property(
+        "a row group behind the first of its file has a changed row and a kept one",
+        lambda e: e.facts.changes_later_row_groups,
+    ),
     "rewritten-files": Property("files of the table are rewritten (path D)", lambda e: e.facts.path is MergePath.D),
     "files-beyond-by-source": Property(
         "BY SOURCE clauses need not touch every file (R-414)", lambda e: "R-414" in e.facts.rules

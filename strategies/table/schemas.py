@@ -161,6 +161,8 @@ def _partition_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Colu
     # 0.0 and -0.0 are two partition values
     floating = {Feature.FLOAT_KEYS, Feature.AWKWARD_PARTITIONS} <= features
     types = st.sampled_from(_FLOATING_TYPES if floating else _of_partitions(_PARTITION_TYPES, features))
+    if Feature.PARTITIONED_BY_TEXT in features:
+        return tuple(Column(name=name, type=draw(types) if place else t.STRING) for place, name in enumerate(names))
     return tuple(Column(name=name, type=draw(types)) for name in names)
 
 

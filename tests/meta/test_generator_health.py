@@ -18,7 +18,16 @@ from hypothesis import given, seed, settings
 
 from mergecheck.harness.configuration.trust.case import require_harmless
 from mergecheck.model.types.ddl import parse_schema
-from mergecheck.strategies import ALWAYS_ON, TABLE_FEATURES, WRITTEN_FORMS, Feature, cases, drawn_cases, samples
+from mergecheck.strategies import (
+    ALWAYS_ON,
+    BROUGHT,
+    TABLE_FEATURES,
+    WRITTEN_FORMS,
+    Feature,
+    cases,
+    drawn_cases,
+    samples,
+)
 
 if TYPE_CHECKING:
     from drawn_on_demand import DrawnOnDemand
@@ -130,7 +139,7 @@ def test_everything_is_reached(shares: dict[str, float], label: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "feature", [each for each in Feature if each not in (*ALWAYS_ON, *TABLE_FEATURES, *WRITTEN_FORMS)]
+    "feature", [each for each in Feature if each not in (*ALWAYS_ON, *BROUGHT, *TABLE_FEATURES, *WRITTEN_FORMS)]
 )
 def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature) -> None:
     """A swarm flag that is never off, or never on, is no flag. Those that are drawn late have tests of their own."""

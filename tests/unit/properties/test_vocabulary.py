@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.properties.vocabulary import PROPERTIES, PlainCase, evolves, has, properties_of
 from mergecheck.model.case import Case, Source, Target
 from mergecheck.model.facts import Facts
 from mergecheck.model.outcome import MergePath
 from mergecheck.model.storage import TargetLayout
 from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import Feature, Profile, samples
 
 SCHEMA = parse_schema("k INT, v STRING")
@@ -23,6 +25,7 @@ CASE = Case(
     source=Source(schema=SCHEMA, rows=((1, "b"),)),
     sql="MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED AND s.v > 'a' THEN UPDATE SET v = s.v",
 )
+REFERENCE = MergeReference()
 HEAD = "MERGE INTO target t USING source s ON t.k = s.k"
 
 
@@ -84,6 +87,47 @@ def test_a_file_has_several_row_groups_if_it_has_more_rows_than_one_holds() -> N
     for rows, wanted in ((None, False), (2, False), (1, True)):
         target = replace(two, layout=TargetLayout(row_group_rows=rows))
         assert has(PlainCase(case=replace(CASE, target=target)), "several-row-groups") is wanted
+
+
+@pytest.mark.parametrize(
+    ("rows_of_a_group", "keys", "wanted"),
+    [(None, (3,), False), (2, (1,), False), (2, (3,), True), (2, (3, 4), False), (3, (4,), False), (1, (2,), False)],
+    ids=["no groups", "first group", "later group", "all of it", "alone in its group", "groups of one row"],
+)
+def test_a_later_row_group_is_changed_in_part(
+    rows_of_a_group: int | None, keys: tuple[int, ...], *, wanted: bool
+) -> None:
+    """Four rows in one file; the positions of a later group do not begin at 0."""
+    target = Target(
+        schema=SCHEMA,
+        files=(tuple((key, "a") for key in (1, 2, 3, 4)),),
+        layout=TargetLayout(row_group_rows=rows_of_a_group),
+    )
+    source = Source(schema=SCHEMA, rows=tuple((key, "b") for key in keys))
+    case = replace(CASE, target=target, source=source)
+    facts = facts_of(case, REFERENCE.evaluate(case))
+    assert has(PlainCase(case=case, facts=facts), "later-row-groups-changed") is wanted
+
+
+@pytest.mark.parametrize(
+    ("insert", "target_rows", "wanted"),
+    [("('b')", (("a", 1),), True), ("('a')", (("a", 1),), False), ("(NULL)", (("a", 1),), True), ("('b')", (), False)],
+    ids=["another value", "the same value", "NULL", "nothing else"],
+)
+def test_rows_of_several_partitions_are_written(
+    insert: str, target_rows: tuple[tuple[str, int], ...], *, wanted: bool
+) -> None:
+    """Updated, inserted and copied rows count."""
+    schema = parse_schema("p STRING, k INT")
+    files = (target_rows,) if target_rows else ()
+    case = Case(
+        id="x",
+        target=Target(schema=schema, files=files, partition_by=("p",)),
+        source=Source(schema=schema, rows=(("s", 1), ("s", 2))),
+        sql=f"{HEAD} WHEN MATCHED THEN UPDATE SET k = 3 WHEN NOT MATCHED THEN INSERT (p) VALUES {insert}",
+    )
+    facts = facts_of(case, REFERENCE.evaluate(case))
+    assert has(PlainCase(case=case, facts=facts), "several-partitions-written") is wanted
 
 
 def test_files_are_rewritten_on_path_d() -> None:

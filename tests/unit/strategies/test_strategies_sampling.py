@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.properties.facts import facts_of
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import Feature, Profile, sample, samples, shrink
 from mergecheck.strategies.stream import StopShrinking
+
+REFERENCE = MergeReference()
 
 if TYPE_CHECKING:
     from mergecheck.strategies import DrawnCase
@@ -118,11 +122,30 @@ def test_a_profile_can_favour_features() -> None:
     assert sum(each.case.source is None for each in drawn) > 65
 
 
+def test_nothing_that_is_brought_spoils_what_a_profile_favours() -> None:
+    """Many combinations have no update, or bring clauses BY SOURCE with them."""
+    avoided = Feature.BY_SOURCE_UPDATE, Feature.BY_SOURCE_DELETE
+    plain = replace(Profile(), combinations_percent=90).favouring(Feature.MATCHED_UPDATE, percent=100)
+    profile = plain.favouring(*avoided, percent=0)
+    drawn = list(islice(samples(5, profile=profile), 100))
+    assert all(Feature.MATCHED_UPDATE in each.enabled for each in drawn)
+    assert all(each.enabled.isdisjoint(avoided) for each in drawn)
+
+
+def test_everyday_statements_write_texts_of_several_partitions() -> None:
+    """Upserts without conditions whose table is partitioned by a text: most write several of its values."""
+    drawn = list(islice(samples(5, profile=replace(Profile(), combinations_percent=1, everyday_percent=99)), 60))
+    upserts = [each.case for each in drawn if Feature.PARTITIONED_BY_TEXT in each.enabled]
+    assert 15 < len(upserts) < 45
+    facts = [facts_of(case, REFERENCE.evaluate(case)) for case in upserts]
+    assert sum(each.num_partitions_written > 1 for each in facts) > len(upserts) // 2
+
+
 def test_everyday_statements_insert_a_part_of_the_rows() -> None:
     """Nothing but an insert, with a condition that holds for some rows and not for others in a good share of them."""
-    drawn = list(islice(samples(5, profile=replace(Profile(), combinations_percent=1, everyday_percent=99)), 60))
+    drawn = list(islice(samples(5, profile=replace(Profile(), combinations_percent=1, everyday_percent=99)), 120))
     only = [each for each in drawn if "kinds:not_matched" in each.features]
-    assert len(only) > 55
+    assert len(only) > 45
     selective = [each for each in only if each.features >= {"condition:true"}]
     assert sum(not each.features.isdisjoint({"condition:false", "condition:null"}) for each in selective) > 20
 
