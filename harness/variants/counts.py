@@ -128,11 +128,12 @@ class Counts:
         self._add_plan(report.plan)
         paths = self._add_paths(report.report)
         old = None if before is None or not isinstance(before.result, Outcome) else before.result.paths
+        needed = {need for value in report.variant.values for need in value.needs}
         for value in report.variant.values:
             counts = self.of(value)
             counts.endings[report.ending] += 1
             counts.num_seen += report.plan.shows(value.plan)
-            if value.paths and paths is not None and old is not None:
+            if value.paths and str(value) not in needed and paths is not None and old is not None:
                 counts.num_proved += 1
                 counts.num_switched += any(paths.get(name, 0) != old.get(name, 0) for name in value.paths)
 

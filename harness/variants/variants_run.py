@@ -154,7 +154,8 @@ class VariantRun:
                 if self._is_over():
                     return
                 if one.holds(without_variant(case), base.facts):
-                    done[one.name] = self._compare(one, case, base, singles, done.get(before.name))
+                    without = self._checker.axes.before(one)
+                    done[one.name] = self._compare(one, case, base, singles, done.get(without.name))
         self.counts.seconds = time.monotonic() - self._started
 
     def _compare(

@@ -322,6 +322,26 @@ class LosesARowWhenAdaptive(Echo):
         return Recorded(result=self.run(case), plans=(f"== Physical Plan ==\n{operator} (1)\n",))
 
 
+class FetchesInBulk(Echo):
+    """Has a switch that does nothing without another one."""
+
+    name = "fetches-in-bulk"
+    capabilities = replace(
+        Echo.capabilities,
+        axes=(
+            Axis("acme.bulk", base="off", values=("on",), paths=("bulk",)),
+            Axis("acme.fetch", base="off", values=("on",), paths=("fetch",), needs={"acme.bulk": "on"}),
+        ),
+    )
+
+    def run(self, case: Case) -> EngineResult:
+        is_bulk, fetches = (case.conf.get(name) == "on" for name in ("acme.bulk", "acme.fetch"))
+        result = super().run(replace(case, conf={}))
+        if not isinstance(result, Outcome):
+            return result
+        return replace(result, paths={"bulk": int(is_bulk), "fetch": int(is_bulk and fetches)})
+
+
 class LosesARowInBulk(Echo):
     """Has two switches; one of them loses a row, the other one does nothing."""
 

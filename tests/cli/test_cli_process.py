@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -185,6 +186,21 @@ def test_a_killed_run_leaves_no_process_and_its_directory_is_cleared(tmp_path: P
     wait_until(lambda: not Path(f"/proc/{child}/cmdline").exists() or not Path(f"/proc/{child}/cmdline").read_text())
     places = (MEMORY, Path(tempfile.gettempdir()))
     assert [path for place in places for path in place.glob(f"mergecheck-*-{child}-*")] == []
+
+
+def test_the_next_run_tells_of_the_case_of_a_killed_one(tmp_path: Path) -> None:
+    """``kill -9`` of the process in which a case runs; the case is kept."""
+    running = fuzz(own_engine("Hangs", tmp_path), 100, tmp_path)
+    wait_until((tmp_path / "hangs").exists)
+    os.killpg(running.child(), signal.SIGKILL)
+    assert running.end() == 3
+    left = [json.loads(path.read_text()) for path in (tmp_path / ".mergecheck" / "running").glob("*.json")]
+    again = fuzz("echo_engine:Echo", 1, tmp_path)
+    assert again.end() == 0
+    assert any("crashed: the process was lost while this case ran" in line for line in again.err)
+    kept = [json.loads(path.read_text()) for path in (tmp_path / ".mergecheck" / "findings").rglob("*.json")]
+    assert {case["sql"] for case in kept} == {case["sql"] for case in left}
+    assert len(kept) > 0
 
 
 @pytest.mark.parametrize("verb", ["run", "replay"])

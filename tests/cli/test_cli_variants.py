@@ -78,6 +78,17 @@ def test_a_switch_of_an_engine_is_tried_proved_and_bisected(mergecheck: Mergeche
     assert mergecheck("replay", found[0]["id"], "--engine", "echo_engine:Echo").code == 4
 
 
+def test_a_switch_and_the_one_that_it_needs_have_proofs_of_their_own(mergecheck: Mergecheck, case_file: str) -> None:
+    """What is needed is compared without it, and not with itself."""
+    engine = ("--engine", "echo_engine:FetchesInBulk")
+    ended = mergecheck("variants", case_file, *engine, "--variant", "acme.fetch=on", "--require-path", "fetch")
+    assert ended.code == 0
+    for switch in ("acme.bulk=on", "acme.fetch=on"):
+        (row,) = (line.split() for line in ended.out.splitlines() if line.startswith(f"{switch} "))
+        assert row[-1] == "1"
+    assert "never switched" not in ended.out
+
+
 def test_a_setting_of_a_case_that_excludes_a_variant_is_shown(mergecheck: Mergecheck, tmp_path: Path) -> None:
     """With the way round."""
     path = tmp_path / "case.json"

@@ -38,6 +38,7 @@ class Typed:
 
 
 WAVERS = ("--seed", "1", "--max-cases", "3", "--floor", "0", "--batch", "1")
+SAME_FAULT = ("--seed", "1", "--max-cases", "14", "--floor", "0", "--batch", "1")
 Tried: TypeAlias = Typed | str
 
 LINES: dict[int, tuple[Tried, ...]] = {
@@ -112,20 +113,25 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_events.py::test_quiet_shows_results_only",
     ),
     13: (
+        Typed(f"run case.json --engine {FAULTY}", 1, (r"^MISMATCH  ", r"^  rows ", r"^ +- \(")),
         "tests/cli/test_cli_fuzz_replay.py::test_colour_is_never_alone",
         "tests/cli/test_cli_widths.py::test_output_of_every_verb",
     ),
     14: (
+        "tests/cli/test_what_it_offers.py::test_a_page_has_all_its_parts_and_no_script",
         "tests/cli/test_cli_html.py::test_fuzz",
         "tests/unit/cli/html/test_html_page.py::test_a_trend_over_several_runs",
     ),
-    15: ("tests/cli/test_cli_events.py::test_observations_have_the_form_that_hypothesis_documents",),
+    15: (
+        Typed(f"fuzz {FEW} --observations seen.jsonl", 0, (r"^3 cases in",)),
+        "tests/cli/test_cli_events.py::test_observations_have_the_form_that_hypothesis_documents",
+    ),
     16: (
         Typed("cases show case.json --json", 0, ('"format_version": 1',)),
         "tests/cli/test_cli_fuzz_replay.py::test_a_case_of_another_version_is_named_and_the_others_run",
     ),
     17: (
-        "tests/cli/test_cli_fuzz_replay.py::test_a_crashed_case_is_told_at_the_next_start",
+        "tests/cli/test_cli_process.py::test_the_next_run_tells_of_the_case_of_a_killed_one",
         "tests/cli/test_cli_process.py::test_a_killed_run_leaves_no_process_and_its_directory_is_cleared",
     ),
     18: (
@@ -146,6 +152,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_saved_cases.py::test_a_patch_for_git",
     ),
     21: (
+        "tests/cli/test_what_it_offers.py::test_a_fault_is_one_finding_with_its_number_of_cases",
         "tests/cli/test_cli_fuzz_replay.py::test_a_finding_goes_all_the_way",
         "tests/unit/search/test_search.py::test_further_cases_of_a_known_fault_are_counted_not_kept",
     ),
@@ -218,6 +225,9 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/cli/test_cli_ci.py::test_the_steps_run",
     ),
     34: (
+        Typed("engine new acme", 0, (r"^wrote acme/acme_engine\.py", r"cd acme && mergecheck engine conform")),
+        Typed("engine mutants echo_engine:Echo --seed 1 --max-cases 1", 0, (r"^noticed \d+ of \d+ mutants",)),
+        "tests/cli/test_cli_learn.py::test_learn_and_check",
         "tests/packaging/test_pages.py::test_the_wheel_alone_is_enough",  # docs/how-to/executor.md
         "tests/cli/test_engine_template.py::test_a_fault_is_found_within_twenty_examples",
     ),
@@ -255,6 +265,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
         "tests/packaging/test_pages.py::test_a_table_becomes_a_small_case",
     ),
     40: (
+        Typed("learn echo_engine:KnowsNothing -o one.json", 0, ("is now: mergecheck engine conform --learned",)),
         "tests/cli/test_cli_learn.py::test_the_old_name_works_in_this_release",
         "tests/cli/test_cli_fuzz_replay.py::test_a_case_of_another_version_is_named_and_the_others_run",
     ),
@@ -345,6 +356,22 @@ def test_changed_files_choose_the_features(mergecheck: Mergecheck, folder: Path)
     (folder / "joins" / "keys.py").write_text("2\n")
     ended = mergecheck(*f"fuzz {FEW} --focus-changed HEAD".split())
     assert (ended.code, "null-keys" in ended.out + ended.err) == (0, True), ended
+
+
+def test_a_page_has_all_its_parts_and_no_script(mergecheck: Mergecheck, folder: Path) -> None:
+    """One file that needs no other."""
+    ended = mergecheck("fuzz", "--engine", FAULTY, *SAME_FAULT, "--max-findings", "1", "--html", "page.html")
+    page = (folder / "page.html").read_text("utf-8")
+    assert (ended.code, "<script" in page, re.findall(r'(?:src|href)="(?!#)[^"]*\.(?:js|css)"', page)) == (1, False, [])
+    parts = ("findings", "doubts", "deviations", "coverage", "time")
+    assert [part for part in parts if f'id="{part}"' not in page] == []
+
+
+def test_a_fault_is_one_finding_with_its_number_of_cases(mergecheck: Mergecheck, folder: Path) -> None:
+    """Several cases show it; one minimal case is kept, with the smallest examples of other forms beside it."""
+    ended = mergecheck("fuzz", "--engine", FAULTY, *SAME_FAULT, "--json")
+    kept = list((folder / ".mergecheck" / "findings").glob("*.json"))
+    assert len(kept) == len(ended.json["findings"]) < ended.json["counts"]["mismatch"]
 
 
 def test_a_difference_that_does_not_come_back_is_kept_apart(mergecheck: Mergecheck, folder: Path) -> None:
