@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.shrink.passes.expressions import num_places, simpler_expressions
-from mergecheck.harness.findings.shrink.passes.layout import plainer_layouts
+from mergecheck.harness.findings.shrink.passes.layout import plainer_layouts, smaller_row_groups
 from mergecheck.harness.findings.shrink.passes.names import plainer_names
 from mergecheck.harness.findings.shrink.passes.queries import without_query
 from mergecheck.harness.findings.shrink.passes.schema import without_columns, without_fields, without_own_values
@@ -257,6 +257,7 @@ _PASSES = (
     _clauses,
     _exhausting(_statements(head_candidates)),
     _source_query,
+    _exhausting(smaller_row_groups),
     _files,
     _target_rows,
     _source_rows,

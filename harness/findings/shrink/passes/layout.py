@@ -1,4 +1,4 @@
-"""Candidates for a case whose tables are stored more plainly: a part of a layout back at its default."""
+"""Candidates for a case whose tables are stored more plainly: layouts back at their default, smaller row groups."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
 
 _TARGET, _SOURCE = TargetLayout(), SourceLayout()
+_FEW_ROWS = 2
 
 
 def plainer_layouts(case: Case) -> Iterator[Case]:
@@ -33,6 +34,33 @@ def plainer_layouts(case: Case) -> Iterator[Case]:
         for field in fields(SourceLayout):
             handed = replace(source.layout, **{field.name: getattr(_SOURCE, field.name)})
             yield from _unless_same(case, replace(case, source=replace(source, layout=handed)))
+
+
+def smaller_row_groups(case: Case) -> Iterator[Case]:
+    """Yield cases with a part of the rows of every row group, so that each group stays a group of its rows.
+
+    Without rows alone, what is left of a later group would move into the one before.
+    """
+    size = case.target.layout.row_group_rows
+    if size is None or size <= _FEW_ROWS:
+        return
+    if size <= 2 * _FEW_ROWS:
+        parts = [[place for place in range(size) if place != left_out] for left_out in range(size)]
+    else:
+        half = size // 2
+        parts = [list(range(size - half)), list(range(half, size))]
+    for places in parts:
+        files = tuple(
+            tuple(
+                file[start + place]
+                for start in range(0, len(file), size)
+                for place in places
+                if start + place < len(file)
+            )
+            for file in case.target.files
+        )
+        layout = replace(case.target.layout, row_group_rows=len(places))
+        yield replace(case, target=replace(case.target, files=tuple(filter(None, files)), layout=layout))
 
 
 def _with_target_layout(case: Case, layout: TargetLayout) -> Case:

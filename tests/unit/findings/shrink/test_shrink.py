@@ -202,6 +202,24 @@ def test_a_layout_goes_where_it_does_not_matter() -> None:
     assert shrunk(lambda _: True, laid_out)[0].source == Source(schema=case.source.schema)
 
 
+@pytest.mark.parametrize(("size", "number"), [(701, 719), (3, 5), (5, 6)])
+def test_rows_leave_every_row_group_alike(size: int, number: int) -> None:
+    """A fault in the second group of a file needs two small groups, and not the rows of a large first one."""
+    rows = tuple((i, "v", 0, 1.5) for i in range(3 * size))
+    layout = TargetLayout(row_group_rows=size)
+    large = replace(CASE, target=Target(schema=SCHEMA, files=(rows,), layout=layout))
+
+    def differs(case: Case) -> bool:
+        now = case.target.layout.row_group_rows
+        second = [] if now is None else [file[now : 2 * now] for file in case.target.files]
+        return any(len(group) > 1 and number in [row[0] for row in group] for group in second)
+
+    case, attempts = shrunk(differs, large)
+    assert case.target.layout.row_group_rows == 2
+    assert [len(file) for file in case.target.files] == [4]
+    assert attempts.num_runs < 120
+
+
 @pytest.mark.parametrize(("needed", "most"), [(1, 3), (4_000, 4_140)])
 def test_thousands_of_rows_go_in_few_runs(needed: int, most: int) -> None:
     """Halves go first; where thousands must stay, no time is spent on single rows, and the other passes still run."""
