@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _DENSITIES = st.sampled_from((0.6, 1.0, 1.0, 1.5))
 _MAX_PERCENT = 97
-_FAVOURED_PERCENT = 50
+_FAVOURED_PERCENT = 80
 _COMBINATIONS, _EVERYDAY = (
     st.sampled_from([each for each in combinations for _ in range(each.weight)])
     for combinations in (RARELY_TOGETHER, EVERYDAY)
@@ -96,6 +96,10 @@ class Profile:
         """Return this profile with some features on in ``percent`` of a hundred cases."""
         return replace(self, percent=MappingProxyType({**self.percent, **dict.fromkeys(features, percent)}))
 
+    def favours(self, feature: Feature) -> bool:
+        """Return whether most cases are to use a feature."""
+        return self.percent.get(feature, 0) >= _FAVOURED_PERCENT
+
     def around(self, boundary: int) -> Profile:
         """Return this profile with most tables of about ``boundary`` rows, half of them in parts of so many."""
         parts = self.favouring(Feature.ROW_GROUPS, Feature.SOURCE_BATCHES, percent=50)
@@ -125,16 +129,11 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     others = brought.union(ALWAYS_ON, TABLE_FEATURES, WRITTEN_FORMS)
     drawn_here = [feature for feature in Feature if feature not in others]
     enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density, off))}
-    favoured = {feature for feature, percent in profile.percent.items() if percent >= _FAVOURED_PERCENT}
-    avoided = profile.percent.keys() - favoured
+    favoured = {feature for feature in profile.percent if profile.favours(feature)}
+    avoided = {feature for feature, percent in profile.percent.items() if percent < feature.probability_percent}
     enabled = _brought_together(draw, enabled, profile, off | avoided, favoured)
-    # what is favoured stays, and what is avoided stays away; other features give way
-    enabled -= {
-        feature
-        for feature in enabled - favoured
-        if (favoured & enabled).intersection(CONFLICTS.get(feature, ()))
-        or (avoided - enabled).intersection(NEEDS.get(feature, ()))
-    }
+    # what is avoided stays away: a feature that would turn it on gives way
+    enabled -= {each for each in enabled - favoured if (avoided - enabled).intersection(NEEDS.get(each, ()))}
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
     if not enabled.intersection(CLAUSE_FEATURES):
         enabled.add(draw(st.sampled_from([each for each in CLAUSE_FEATURES if each not in off])))

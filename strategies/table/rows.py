@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _KEY_SPANS = st.sampled_from((4, 8, 24))
 _NOT_EMPTY_PERCENT = 96
 _FEW_ROWS = 3
-# fewer files, so that one has rows for several row groups
+# where row groups are wanted, fewer files: then one has rows for several
 _FILES_OF_ROW_GROUPS = 2
 
 
@@ -110,7 +110,7 @@ def _draw_files(
         place: by_place.pop(place) for place in (_place(schemas.target, name) for name in schemas.partition_by)
     }
     max_files = profile.max_files if Feature.SEVERAL_FILES in features else 1
-    if Feature.ROW_GROUPS in features:
+    if profile.favours(Feature.ROW_GROUPS):
         max_files = min(max_files, _FILES_OF_ROW_GROUPS)
     # one file may be as large as the whole table, several share the allowance
     max_rows = max(1, profile.max_rows // max_files)

@@ -28,7 +28,7 @@ def drawn(feature: Feature, *others: Feature, number: int = 150) -> tuple[DrawnC
 def test_char_columns_are_drawn_and_judged() -> None:
     """R-822: a statement that reads a CHAR column comes with the setting against padding, or the reference gives up."""
     padded, read_padded = 0, 0
-    for each in drawn(Feature.TEXT_LENGTHS, number=500):
+    for each in drawn(Feature.TEXT_LENGTHS, number=400):
         limits = [column.limit for column in each.case.target.schema.columns if column.limit is not None]
         if not any(limit.padded for limit in limits):
             continue
@@ -42,7 +42,7 @@ def test_char_columns_are_drawn_and_judged() -> None:
 
 def test_rows_of_the_table_keep_to_lengths_and_some_texts_are_too_long_by_spaces_only() -> None:
     found = 0
-    for each in drawn(Feature.TEXT_LENGTHS, number=500):
+    for each in drawn(Feature.TEXT_LENGTHS, number=400):
         target, source = each.case.target, each.case.source
         limits = {c.name.lower(): c.limit.length for c in target.schema.columns if c.limit is not None}
         for place, column in enumerate(target.schema.columns):
