@@ -3,14 +3,15 @@
     python -m tools.benchmarks.needless_work --engine delta-rs --cases 1000 --journal FILE
 
 All engines get the same cases: those of one stream whose target has several files and whose merge succeeds by the
-reference, of features that the engine ``--like`` has. An engine's row counts the merges that it takes and does right.
-A run goes on where another one with the same journal ended, and the table has the engines of all of them. Nothing is
-timed.
+reference, of features that the engine ``--like`` has, without settings of an engine's own. The table counts the merges
+that every engine in it takes and does right. A run goes on where another one with the same journal ended, and the table
+has the engines of all of them that report their work. Nothing is timed.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -49,7 +50,7 @@ _COLUMNS = (
 def several_files(like: str, seed: int, first: int) -> Iterator[tuple[int, Case, Reference]]:
     """Yield the cases with several files that succeed, with their numbers in the stream, from one number on."""
     with open_engine(like) as engine:
-        cases = cases_for(engine)
+        cases = cases_for(engine, draws_settings=False)
     stream, index = strategies.Stream(cases), first
     while True:
         case = stream.draw(seed, index)
@@ -84,12 +85,16 @@ def _entries(journal: Path) -> list[dict[str, object]]:
 
 
 def table(journals: Iterable[Path]) -> str:
-    """Write the table in Markdown, an engine a row."""
-    totals: dict[str, WorkCounts] = {}
+    """Write the table in Markdown, an engine a row, over the cases of which the work of every engine is known."""
+    found: dict[str, dict[tuple[object, object], WorkCounts]] = {}
     for entry in (entry for journal in journals for entry in _entries(journal)):
-        name, work = str(entry["engine"]), entry["work"]
-        if isinstance(work, dict):
-            totals[name] = totals.get(name, WorkCounts()).plus(WorkCounts(**work))
+        if isinstance(work := entry["work"], dict):
+            found.setdefault(str(entry["engine"]), {})[entry["seed"], entry["case"]] = WorkCounts(**work)
+    shared = set.intersection(*map(set, found.values())) if found else set()
+    totals = {
+        name: functools.reduce(WorkCounts.plus, (works[case] for case in shared), WorkCounts())
+        for name, works in found.items()
+    }
     head = [f"| {' | '.join(_COLUMNS)} |", "|---|" + "---:|" * (len(_COLUMNS) - 1)]
     return "\n".join([*head, *(_row(name, totals[name]) for name in sorted(totals))])
 
