@@ -18,12 +18,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path(f"corpus-{VERSION}.jsonl"))
     given = parser.parse_args()
     rules, properties, outcomes = Counter[str](), Counter[str](), Counter[str]()
     pairs, sizes = Counter[tuple[str, str]](), Counter[int]()
     with given.out.open("w", encoding="utf-8") as out:
-        for entry in entries(given.cases, given.seed):
+        for entry in entries(given.cases, given.seed, given.jobs):
             out.write(json.dumps(entry, ensure_ascii=False) + "\n")
             rules.update(entry["rules"])
             properties.update(entry["properties"])

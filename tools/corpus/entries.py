@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +23,7 @@ from mergecheck.reference import MergeReference
 from mergecheck.strategies import TABLE_FEATURES, Profile, samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mergecheck.model.case import Case, Row
     from mergecheck.reference.answer import Reference
@@ -35,34 +38,67 @@ FEW = 30
 COMMON_EVERY = 4
 """Of the random cases that reach nothing rare, one in so many stays."""
 _MOST_CLAUSES = 2
+_BLOCK = 64
+"""So many cases are drawn at once; the entries depend on it."""
 _PROFILE = Profile(table_features=frozenset(TABLE_FEATURES))
 
 
-def entries(num_cases: int, seed: int) -> Iterator[dict[str, Any]]:
+def entries(num_cases: int, seed: int, jobs: int = 1) -> Iterator[dict[str, Any]]:
     """Yield the minimal cases of the rules and the cases of the fixed suite, then small random ones, each case once.
 
     Random cases are drawn until there are enough. One that reaches something rare stays; of the others one in four.
     Rows of a random case without which it reaches the same are left out, and so are cases that the reference does not
     predict as a whole.
+
+    Args:
+        num_cases: how many.
+        seed: of the random cases.
+        jobs: processes that evaluate cases; the entries do not depend on it.
     """
-    reference, seen, counts = MergeReference(), set[str](), Counter[str]()
-    num_common = 0
-    for case, is_random in cases(seed):
-        if len(seen) == num_cases:
-            return
-        reached = reached_by(case, reference)
-        if reached is None:
-            continue
-        if is_random and all(counts[goal] >= FEW for goal in reached.goals):
-            num_common += 1
-            if num_common % COMMON_EVERY:
-                continue
-        found = without_needless_rows(reached, reference) if is_random else reached
-        named = with_content_id(found.case)
-        if named.id not in seen:
-            seen.add(named.id)
-            counts.update(found.goals)
-            yield found.entry(named.id)
+    seen, counts, num_common = set[str](), Counter[str](), 0
+    drawn = cases(seed)
+    with _evaluating(jobs) as evaluate_all:
+        while block := list(itertools.islice(drawn, _BLOCK)):
+            kept: list[tuple[Case, bool]] = []
+            for (case, is_random), goals in zip(block, evaluate_all(_goals, block), strict=True):
+                if goals is None:
+                    continue
+                if is_random and all(counts[goal] >= FEW for goal in goals):
+                    num_common += 1
+                    if num_common % COMMON_EVERY:
+                        continue
+                counts.update(goals)
+                kept.append((case, is_random))
+            for entry in evaluate_all(_entry, kept):
+                if len(seen) == num_cases:
+                    return
+                if entry["id"] not in seen:
+                    seen.add(entry["id"])
+                    yield entry
+
+
+@contextmanager
+def _evaluating(jobs: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """Give a ``map`` that evaluates in this process, or in several others."""
+    if jobs == 1:
+        yield map
+        return
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as processes:
+        yield processes.map
+
+
+def _goals(drawn: tuple[Case, bool]) -> frozenset[str] | None:
+    reached = reached_by(drawn[0], MergeReference())
+    return None if reached is None else reached.goals
+
+
+def _entry(drawn: tuple[Case, bool]) -> dict[str, Any]:
+    case, is_random = drawn
+    reference = MergeReference()
+    reached = reached_by(case, reference)
+    assert reached is not None  # noqa: S101 - it had goals
+    found = without_needless_rows(reached, reference) if is_random else reached
+    return found.entry(with_content_id(found.case).id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,6 +52,11 @@ def test_a_random_case_has_no_row_to_spare() -> None:
     assert again.case == small.case
 
 
+def test_the_entries_do_not_depend_on_the_number_of_processes() -> None:
+    """Each process evaluates cases; which of them stay is decided in one place."""
+    assert list(entries(4, seed=1, jobs=2)) == list(entries(4, seed=1))
+
+
 @pytest.mark.parametrize("program", READERS)
 def test_a_reader_reads_and_judges(program: str, tmp_path: Path) -> None:
     """The derived answers agree, one without a row does not, and a file of another version is refused."""
