@@ -43,8 +43,8 @@ _BY_POWER: Mapping[Power, str] = {
         batch boundary case-timeout check common dialect driver-memory expressions fail-if-worse features-off files
         first floor focus focus-paths fuzz github isolation jobs kills max-cases max-deviating max-findings
         max-sequences max-time memory-limit no-deviations oracle oracles-only pairs proof quiet range require-all
-        require-path require-plan runs rows scenario seed shape shrink-runs shrink-time start steer steps unset variant
-        verbose writers
+        require-path require-plan runs rows scenario seed shape shrink-runs shrink-time start steer steps table unset
+        variant verbose writers
     """,
     Power.ENGINE: "engine writer",
     Power.MASTER: "master on-spark",
