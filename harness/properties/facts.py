@@ -61,6 +61,8 @@ def _facts(case: Case, reference: Reference) -> Facts:
 
 def _num_partitions_written(target: Target, answer: Prediction, trace: Trace, effects: Effects) -> int:
     """Count the partitions of the rows that are updated, inserted, or copied with their files."""
+    if not target.partition_by:
+        return 1
     rows = [*effects.updated.values(), *effects.inserted.values()]
     if answer.path is MergePath.D and trace.touched is not None:
         rows += [row for rid, row in effects.unchanged.items() if trace.files[rid] in trace.touched]

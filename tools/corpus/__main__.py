@@ -33,14 +33,14 @@ def main() -> None:
             sizes[sum(map(len, entry["target"]["files"])) + len((entry.get("source") or {}).get("rows", ()))] += 1
     possible = len(properties) * (len(properties) - 1) // 2
     few = sum(number < FEW for number in pairs.values())
-    told = [
+    lines = [
         f"{given.out}: version {VERSION}, {outcomes.total()} cases, {dict(outcomes)}",
         f"rules {len(rules)}, properties {len(properties)}",
         f"pairs of properties: {len(pairs)} of {possible} occur, {few} of them in fewer than {FEW} cases",
         f"rows of both tables: {statistics.median(sizes.elements()):g} in the median case, at most {max(sizes)}",
         *(f"  {number:>6}  {name}" for name, number in sorted({**rules, **properties}.items())),
     ]
-    sys.stdout.write("\n".join(told) + "\n")
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

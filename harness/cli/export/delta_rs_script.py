@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.cli.export.decided import decided
 from mergecheck.harness.cli.export.python_literals import arrow_schema_source, in_docstring, rows_source
 from mergecheck.harness.engines.delta_rs.statement import merge_calls
 from mergecheck.harness.engines.delta_rs.types import UntranslatableError
-from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.outcome import Rejection
 from mergecheck.model.schema_json import as_nullable, check_constraints
 from mergecheck.reference import MergeReference
 
@@ -103,18 +104,14 @@ def delta_rs_test(case: Case) -> str:
     fail it must hold the rows of before.
 
     Raises:
-        UntranslatableError: see ``delta_rs_script``, and for a case that the reference does not decide.
+        UntranslatableError: see ``delta_rs_script``.
+        UnsupportedByReferenceError: see ``decided``.
     """
-    found = MergeReference().evaluate(case)
-    answer = found.answer
-    if found.alternative is not None:
-        raise UntranslatableError("a merge with two right answers")
+    answer = decided(case)
     if isinstance(answer, Rejection):
         before, schema, rows = _FAILS, case.target.schema, case.target.rows
-    elif isinstance(answer, Prediction):
-        before, schema, rows = _SUCCEEDS, answer.schema, answer.rows
     else:
-        raise UntranslatableError(answer.reason)
+        before, schema, rows = _SUCCEEDS, answer.schema, answer.rows
     expected = _EXPECTED.format(
         before=before, schema=arrow_schema_source(as_nullable(schema)), rows=rows_source(rows, schema)
     )

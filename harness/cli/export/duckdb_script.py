@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from mergecheck.harness.cli.export.decided import decided
 from mergecheck.harness.engines.duckdb.native_source import SOURCE
 from mergecheck.harness.engines.duckdb.native_tables import create_source
 from mergecheck.harness.engines.duckdb.options import DuckDbOptions
@@ -19,10 +20,9 @@ from mergecheck.harness.engines.duckdb.preparation import prepare
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.report.sql_script import comment_line
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.outcome import Rejection
 from mergecheck.model.types.data_types import ArrayType, MapType, StructType
 from mergecheck.model.types.typed import duckdb_type, identifier
-from mergecheck.reference import MergeReference
 from mergecheck.reference.expressions.literals import value_literal
 
 if TYPE_CHECKING:
@@ -58,18 +58,14 @@ def sqllogictest(case: Case) -> str:
         UnsupportedByReferenceError: if DuckDB, the reference or the format cannot express the case.
     """
     setup, merge = _statements(case)
-    answer = MergeReference().evaluate(case)
-    if answer.alternative is not None:
-        raise UnsupportedByReferenceError("a merge with two right answers")
+    answer = decided(case)
     records = [f"# case {printable(case.id)}", *(f"statement ok\n{statement}" for statement in setup)]
-    if isinstance(answer.answer, Rejection):
+    if isinstance(answer, Rejection):
         return "\n\n".join([*records, f"statement error\n{merge}", ""])
-    if not isinstance(answer.answer, Prediction):
-        raise UnsupportedByReferenceError(answer.answer.reason)
-    schema = answer.answer.schema
+    schema = answer.schema
     columns = ", ".join(f"CAST({identifier(column.name)} AS VARCHAR)" for column in schema.columns)
     query = f"query {'T' * len(schema.columns)} rowsort\nSELECT {columns} FROM {identifier(_TARGET)}"
-    values = [_value_line(text) for row in sorted(_texts(answer.answer.rows, schema)) for text in row]
+    values = [_value_line(text) for row in sorted(_texts(answer.rows, schema)) for text in row]
     records += [f"statement ok\n{merge}", _one_record(query, values)]
     return "\n\n".join([*records, ""])
 

@@ -15,19 +15,20 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.cli.export.decided import decided
 from mergecheck.harness.engines.sail.settings import lacking
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.report.sql_script import comment_line, for_spark_sql, laid_out, one_merge, sql_statements
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.outcome import Prediction, Rejection
+from mergecheck.model.outcome import Rejection
 from mergecheck.model.types.data_types import AtomicName, AtomicType, DecimalType, quote
-from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mergecheck.model.case import Case, Row, Value
+    from mergecheck.model.outcome import Prediction
     from mergecheck.model.types.data_types import DataType, Schema
 
 _TEMPLATE = re.compile(r"\{[{%#]")  # of Jinja, which reads the statement that names the table's folder
@@ -51,7 +52,7 @@ def gherkin_feature(case: Case) -> str:
     """
     if (reason := lacking(case)) is not None:
         raise UnsupportedByReferenceError(reason)
-    answer = _decided(case)
+    answer = _answer(case)
     create, *setup, merge = _statements(_without_feed(replace(case, conf={})))
     if _TEMPLATE.search(create):
         raise UnsupportedByReferenceError("{{, {% or {# in the definition of the table, which a template is read for")
@@ -82,7 +83,7 @@ def comet_sql_test(case: Case) -> str:
         UnsupportedByReferenceError: a case that the reference does not decide, or of which several error classes are
             right.
     """
-    answer = _decided(case)
+    answer = _answer(case)
     settings = [f"-- Config: {name}={_config(name, value)}" for name, value in case.conf.items()]
     *setup, merge = _statements(replace(case, conf={}))
     records = ["\n".join([comment_line(f"case {case.id}"), *settings])]
@@ -96,15 +97,10 @@ def comet_sql_test(case: Case) -> str:
     return "\n\n".join([*records, "query spark_answer_only\nSELECT * FROM target", ""])
 
 
-def _decided(case: Case) -> Prediction | Rejection:
-    found = MergeReference().evaluate(case)
-    if found.alternative is not None:
-        raise UnsupportedByReferenceError("a merge with two right answers")
-    if not isinstance(found.answer, Prediction | Rejection):
-        raise UnsupportedByReferenceError(found.answer.reason)
+def _answer(case: Case) -> Prediction | Rejection:
     if case.target.transactions:
         raise UnsupportedByReferenceError("what applications have committed before")
-    return found.answer
+    return decided(case)
 
 
 def _without_feed(case: Case) -> Case:
@@ -177,10 +173,4 @@ def _cell(text: str) -> str:
 
 
 def _cells(texts: Sequence[str]) -> str:
-    return "      " + "".join(_column(texts))
-
-
-def _column(texts: Sequence[str]) -> Iterator[str]:
-    for text in texts:
-        yield f"| {text} "
-    yield "|"
+    return "      " + "".join(f"| {text} " for text in texts) + "|"

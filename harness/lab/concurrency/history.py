@@ -65,7 +65,7 @@ class History:
         states: the table at each version, from the version at the start on.
         changes: the change rows of each later version whose table records them.
         misread: how the engine's own reading of the last version differs from the table's files; empty if it does not,
-            or if nobody asked.
+            or if no engine has read it.
     """
 
     events: tuple[str, ...] = ()

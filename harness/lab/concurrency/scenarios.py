@@ -111,7 +111,7 @@ def _same_rows() -> tuple[Scenario, ...]:
 
 
 def _other_rows() -> tuple[Scenario, ...]:
-    """Merges of which neither changes what the other does: all their conflicts are needless."""
+    """Pairs of merges that do not change each other's rows: all their conflicts are needless."""
     one_file = replace(_PLAIN, files=(((1, 10), (2, 20)),))
     one, two = _merge(_ADD, (1, 1)), _merge(_ADD, (2, 2))
     return (

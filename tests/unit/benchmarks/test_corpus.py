@@ -62,7 +62,7 @@ def test_a_reader_reads_and_judges(program: str, tmp_path: Path) -> None:
     """The derived answers agree, one without a row does not, and a file of another version is refused."""
     assert len(READERS[program].read_text().splitlines()) <= 200
     if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
+        pytest.skip(f"{program} is not installed")  # the project itself needs no Rust
     succeeds = {
         "outcome": "succeeds",
         "rows": [[1, 'a\u00e9 \U0001f600 "x"\n'], [2, None], [2, None]],
@@ -78,8 +78,8 @@ def test_a_reader_reads_and_judges(program: str, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     command = _compiled(program, tmp_path)
-    told = subprocess.run([*command, corpus], capture_output=True, text=True, check=True)  # noqa: S603 - the reader
-    cases_line, *judged = told.stdout.splitlines()
+    ended = subprocess.run([*command, corpus], capture_output=True, text=True, check=True)  # noqa: S603 - the reader
+    cases_line, *judged = ended.stdout.splitlines()
     assert cases_line.startswith("3 cases")
     assert cases_line.endswith("1 rules, 6 rows")
     assert judged == [
