@@ -21,6 +21,9 @@ from mergecheck.reference import evaluate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mergecheck.harness.engine import Engine
+    from mergecheck.model.work_counts import WorkCounts
+
 SCHEMA = parse_schema("id INT, p STRING, v INT")
 TARGET = Target(
     schema=SCHEMA,
@@ -110,6 +113,14 @@ def engine() -> Iterator[DeltaRsEngine]:
     engine.close()
 
 
+def work_of(engine: Engine, issue: Issue) -> WorkCounts:
+    """Check the case of an issue, which every engine does right, and return the work of its merge."""
+    report = Checker(engine=engine).check_case(case_of(issue))
+    assert report.verdict is Verdict.AGREE, report.mismatches
+    assert report.work is not None
+    return report.work
+
+
 @pytest.mark.parametrize("name", ISSUES)
 def test_what_a_merge_has_to_read(name: str) -> None:
     case = case_of(ISSUES[name])
@@ -122,12 +133,10 @@ def test_what_a_merge_has_to_read(name: str) -> None:
 def test_what_delta_rs_reads(engine: DeltaRsEngine, name: str) -> None:
     """The rows are right in each; a release that reads fewer files changes the number here."""
     issue = ISSUES[name]
-    report = Checker(engine=engine).check_case(case_of(issue))
-    assert report.verdict is Verdict.AGREE, report.mismatches
-    assert report.work is not None
+    work = work_of(engine, issue)
     needed = sum(excluded is NEEDED for excluded in issue.excluded)
-    assert (report.work.files_scanned, report.work.files_scanned_in_vain) == (issue.read, issue.read - needed)
-    assert report.work.files_rewritten_in_vain == 0
+    assert (work.files_scanned, work.files_scanned_in_vain) == (issue.read, issue.read - needed)
+    assert work.files_rewritten_in_vain == 0
 
 
 @pytest.mark.spark
@@ -135,16 +144,12 @@ def test_what_delta_rs_reads(engine: DeltaRsEngine, name: str) -> None:
 def test_what_delta_lake_on_spark_reads_and_rewrites(delta_spark: DeltaSparkEngine, name: str) -> None:
     """With a BY SOURCE clause all files; the rows are right in each."""
     issue = ISSUES[name]
-    report = Checker(engine=delta_spark).check_case(case_of(issue))
-    assert report.verdict is Verdict.AGREE, report.mismatches
-    assert report.work is not None
-    assert (report.work.files_scanned, report.work.files_rewritten) == issue.by_delta
+    work = work_of(delta_spark, issue)
+    assert (work.files_scanned, work.files_rewritten) == issue.by_delta
 
 
 @pytest.mark.parametrize("name", ISSUES)
 def test_sail_rewrites_nothing_in_vain(sail: SailEngine, name: str) -> None:
     """It does not report how many files it reads."""
-    report = Checker(engine=sail).check_case(case_of(ISSUES[name]))
-    assert report.verdict is Verdict.AGREE, report.mismatches
-    assert report.work is not None
-    assert (report.work.files_rewritten_in_vain, report.work.merges_with_scans) == (0, 0)
+    work = work_of(sail, ISSUES[name])
+    assert (work.files_rewritten_in_vain, work.merges_with_scans) == (0, 0)
