@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.oracles.reference_oracle import check_case, reference_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -25,7 +26,7 @@ def confirm(deviations: Deviations, engine: Engine, warn: Callable[[str], None])
     Raises:
         StaleDeviationError: if an entry no longer describes the engine.
     """
-    deviations.check_examples(engine, check_case)
+    deviations.check_examples(engine, partial(check_case, reference=reference_of(engine)))
     for entry in deviations.due(engine, dt.datetime.now(dt.UTC).date()):
         warn(f"deviation {entry.id} was to be looked at again by {entry.review}: {entry.link}")
 

@@ -8,13 +8,13 @@ other behaviour: the answer is compared with the bug model's.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
 from mergecheck.harness.deviations.bug_models.catalogue import BUG_MODELS
-from mergecheck.harness.deviations.bug_models.judged import Phase, ask_reference, judged
+from mergecheck.harness.deviations.bug_models.judged import KeptReference, Phase, judged
 from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, parts_of
 from mergecheck.harness.deviations.row_pairing import expecting_all_cells
 from mergecheck.harness.verdict import EngineDownError, ExitCode, MergecheckError, Verdict
@@ -102,13 +102,16 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Deviations:
-    """All entries that a run knows."""
+    """All entries that a run knows.
+
+    Attributes:
+        ask: evaluates the cases that bug models take the engine to have run.
+    """
 
     entries: tuple[Deviation, ...] = ()
+    ask: Ask = field(default_factory=KeptReference, compare=False, repr=False)
 
-    def explain(
-        self, report: CaseReport, capabilities: Capabilities, *, ask: Ask = ask_reference
-    ) -> tuple[Deviation, ...]:
+    def explain(self, report: CaseReport, capabilities: Capabilities) -> tuple[Deviation, ...]:
         """Return the entries that together explain every difference of a mismatch; none if one is left over.
 
         Entries with a bug model are tried one by one, and together. A bug model is not applied to a difference between
@@ -117,21 +120,19 @@ class Deviations:
         Args:
             report: the engine's answer.
             capabilities: the engine's capabilities.
-            ask: evaluates the cases that readings take the engine to have run.
         """
         if report.verdict is not Verdict.MISMATCH:
             return ()
-        found = self._explained(report, capabilities, ask)
+        found = self._explained(report, capabilities)
         name, _, version = capabilities.deviations_of.partition(" ")
         if found or not name:
             return found
-        return self._explained(replace(report, engine=name, engine_version=version), capabilities, ask)
+        return self._explained(replace(report, engine=name, engine_version=version), capabilities)
 
-    def _explained(self, report: CaseReport, capabilities: Capabilities, ask: Ask) -> tuple[Deviation, ...]:
-        answer = judged(report)
+    def _explained(self, report: CaseReport, capabilities: Capabilities) -> tuple[Deviation, ...]:
+        answer = judged(report, self.ask, capabilities.dialect)
         if answer is None:
             return self._explaining_all(report.mismatches, self.entries, report)
-        answer = replace(answer, dialect=capabilities.dialect, ask=ask)
         plain = tuple(entry for entry in self.entries if entry.as_if is None)
         read = [(entry, entry.as_if) for entry in self.entries if entry.as_if is not None and entry.fits(report)]
         read.sort(key=lambda pair: _ORDER[pair[1].name])
@@ -176,7 +177,7 @@ class Deviations:
     def named(self, ids: Iterable[str]) -> Deviations:
         """Return the entries of these ids alone."""
         wanted = set(ids)
-        return Deviations(tuple(entry for entry in self.entries if entry.id in wanted))
+        return replace(self, entries=tuple(entry for entry in self.entries if entry.id in wanted))
 
     def check_examples(self, engine: Engine, check: Callable[[Case, Engine], CaseReport]) -> None:
         """Require that every entry about an engine still describes it.

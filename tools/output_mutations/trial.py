@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.deviations.bug_models.judged import ask_reference
+from mergecheck.harness.deviations.bug_models.judged import KeptReference
 from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.oracles.reference_oracle import check_prepared
 from mergecheck.harness.verdict import Verdict
@@ -53,26 +53,28 @@ def corrupted(entry: Deviation, known: Deviations, recorded: RecordedEngine) -> 
         recorded: the engine's answer to the case.
     """
     asked: dict[tuple[str, Dialect], Reference] = {}
+    kept = KeptReference()
 
     def ask(case: Case, dialect: Dialect) -> Reference:
         """Evaluate each case once: the readings ask the same for every corruption, whose case is the same."""
         key = content_digest(case), dialect
         if key not in asked:
-            asked[key] = ask_reference(case, dialect)
+            asked[key] = kept(case, dialect)
         return asked[key]
 
+    known = replace(known, ask=ask)
     reference = evaluate(entry.case, dialect=recorded.capabilities.dialect)
     prepared = PreparedCase(entry.case, reference)
     given = Answered(case=entry.case, reference=reference, capabilities=recorded.capabilities, result=recorded.answer)
     plain = check_prepared(prepared, recorded)
     differences = _differences(plain)
-    entries = {one.id for one in known.explain(plain, recorded.capabilities, ask=ask)}
+    entries = {one.id for one in known.explain(plain, recorded.capabilities)}
     for corruption in OUTPUT_MUTATIONS:
         for answer in corruption.spoiled(given):
             report = check_prepared(prepared, replace(recorded, answer=answer))
             if report.verdict is not Verdict.MISMATCH or _differences(report) < differences:
                 continue
-            explaining = tuple(one.id for one in known.explain(report, recorded.capabilities, ask=ask))
+            explaining = tuple(one.id for one in known.explain(report, recorded.capabilities))
             if not explaining or not set(explaining) < entries:
                 yield Tried(corruption, answer, explaining)
 

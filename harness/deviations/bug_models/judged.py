@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from mergecheck.harness.compare.answers.expectations import compare_expectation
@@ -14,7 +14,7 @@ from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.reference_oracle import compare_answer, must_fail, prepare
 from mergecheck.harness.verdict import Check
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.dialects import DELTA, Dialect
 
 if TYPE_CHECKING:
@@ -25,16 +25,22 @@ if TYPE_CHECKING:
     from mergecheck.reference.answer import Reference
 
 
-def ask_reference(case: Case, dialect: Dialect) -> Reference:
-    """Evaluate a case; if the reference fails, there is no answer.
-
-    Few readings ask, so each question opens its own DuckDB.
-    """
-    reference = partial(evaluate, dialect=dialect)
-    return prepare(case, reference=reference, timer=PhaseTimer()).reference
-
-
 Ask: TypeAlias = "Callable[[Case, Dialect], Reference]"
+
+
+class KeptReference:
+    """Evaluates case after case; if the reference fails, there is no answer.
+
+    It opens one DuckDB, with the first question: that takes as long as evaluating a case.
+    """
+
+    def __call__(self, case: Case, dialect: Dialect) -> Reference:
+        """Evaluate a case by the rules of a dialect."""
+        return prepare(case, reference=partial(self._reference.evaluate, dialect=dialect), timer=PhaseTimer()).reference
+
+    @cached_property
+    def _reference(self) -> MergeReference:
+        return MergeReference()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +63,7 @@ class Judged:
     result: Outcome | Rejection
     must_fail: bool = False
     dialect: Dialect = DELTA
-    ask: Ask = ask_reference
+    ask: Ask = field(default_factory=KeptReference)
 
     def with_case(self, case: Case) -> Judged | None:
         """Take the engine to have run another case; None if the reference has no answer to it."""
@@ -101,7 +107,7 @@ class BugModel:
     apply: Callable[[Judged], Judged | None]
 
 
-def judged(report: CaseReport) -> Judged | None:
+def judged(report: CaseReport, ask: Ask, dialect: Dialect = DELTA) -> Judged | None:
     """Take a report apart; None if it has no answer, or no reference answer to compare it with.
 
     An expectation that the reference fulfils adds nothing, and is left out. So is one that the engine's answer
@@ -125,6 +131,8 @@ def judged(report: CaseReport) -> Judged | None:
         reference=report.reference,
         result=result,
         must_fail=must_fail(report.reference),
+        dialect=dialect,
+        ask=ask,
     )
 
 

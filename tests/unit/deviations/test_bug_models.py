@@ -341,7 +341,7 @@ def test_an_expectation_that_the_reference_fulfils_is_left_out() -> None:
             reference=now.reference,
             result=now.result,
         )
-        found = judged(report)
+        found = judged(report, now.ask)
         assert found is not None
         assert (found.case.expect is not None) is kept
         assert bool(found.mismatches(Capabilities(metrics=False))) is kept
