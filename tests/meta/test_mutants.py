@@ -25,7 +25,7 @@ from mergecheck.model.case_file import load_cases
 from tools.selfcheck.catalogue import chosen
 from tools.selfcheck.fault import Area, Fault, Mutant
 from tools.selfcheck.mutation import Change
-from tools.selfcheck.trial import run_seed
+from tools.selfcheck.trial import alone, run_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,5 +117,5 @@ def test_a_fault_that_disturbs_the_watch_is_run(engine: PySparkEngine) -> None:
         changes=(spoil,),
     )
     (late,) = chosen(["removes-left-out"])  # with faults of the analysis alone, the merge is not run
-    result = run_seed([fault, late], engine, stream_for(engine, SEED), seed=SEED, max_cases=10)
+    result = run_seed([fault, late], engine, alone(stream_for(engine, SEED)), seed=SEED, max_cases=10)
     assert fault.id in result.kills

@@ -23,7 +23,7 @@ from tools.selfcheck.mutation import diff
 from tools.selfcheck.page import selfcheck_page
 from tools.selfcheck.pool import run_seeds, shrink_faults
 from tools.selfcheck.results import KeptResults
-from tools.selfcheck.scope_cases import of_rows
+from tools.selfcheck.scope_cases import Scopes, of_rows
 from tools.selfcheck.score import score, score_json
 
 if TYPE_CHECKING:
@@ -77,6 +77,12 @@ DEFAULT_FLOOR = 0.95
     "may be repeated.",
 )
 @click.option(
+    "--pairs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Of each statement of a scope only N pairs of tables, drawn by the seed.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(1, 64),
     default=2,
@@ -113,6 +119,7 @@ def selfcheck(
     first_seed: int,
     max_cases: int,
     scopes: tuple[str, ...],
+    pairs: int | None,
     jobs: int,
     drop_missed: bool,
     with_shrinking: bool,
@@ -123,6 +130,7 @@ def selfcheck(
     as_json: bool,
 ) -> int:
     """Run mutants of the PySpark merge, and count the random cases until each is found."""
+    chosen_scopes = Scopes(scopes, pairs) if scopes else None
     faults = of_rows(chosen(names)) if scopes else chosen(names)
     if as_list:
         _list(faults, with_changes=bool(names), as_json=as_json)
@@ -136,7 +144,7 @@ def selfcheck(
         drop_missed=drop_missed,
         with_shrinking=with_shrinking,
         path=results,
-        scopes=scopes,
+        scopes=chosen_scopes,
     )
     _show(found, markdown=markdown, as_json=as_json)
     code = ExitCode.AGREE if found.solved_share >= floor else ExitCode.INCONCLUSIVE
@@ -154,9 +162,11 @@ def _run(
     drop_missed: bool,
     with_shrinking: bool,
     path: Path | None,
-    scopes: tuple[str, ...],
+    scopes: Scopes | None,
 ) -> Score:
-    kept = None if path is None else KeptResults.of(path, faults, max_cases=max_cases, scopes=scopes)
+    kept = (
+        None if path is None else KeptResults.of(path, faults, max_cases=max_cases, of=repr(scopes) if scopes else "")
+    )
     known = [result for result in (kept.read() if kept else ()) if result.seed in seeds]
 
     def told(result: SeedResult) -> None:

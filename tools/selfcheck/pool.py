@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, TypeVar
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.processes.start import SAFE_PATH, end_with_parent, environment_with, forget_safe_path
 from mergecheck.harness.search.session import WARM_UP, stream_for
-from tools.selfcheck.scope_cases import scope_cases
 from tools.selfcheck.shrinking import Shrunk, shrink_fault
-from tools.selfcheck.trial import SeedResult, run_seed
+from tools.selfcheck.trial import SeedResult, alone, run_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
     from tools.selfcheck.fault import Fault
+    from tools.selfcheck.scope_cases import Scopes
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ def run_seeds(
     listener: Callable[[SeedResult], None],
     known: Sequence[SeedResult] = (),
     drop_missed: bool = False,
-    scopes: tuple[str, ...] = (),
+    scopes: Scopes | None = None,
 ) -> list[SeedResult]:
     """Run seeds in so many processes.
 
@@ -48,7 +48,7 @@ def run_seeds(
         jobs: processes.
         listener: called after each seed.
         known: results of other seeds.
-        scopes: names of small scopes whose merges are the cases, in an order of the seed; none for random cases.
+        scopes: the small scopes whose merges are the cases; None for random cases.
         drop_missed: seeds that begin later skip a fault that one seed has missed: it is not solved anyway.
 
     Raises:
@@ -137,10 +137,14 @@ def _start() -> None:
 
 
 def _run_seed(
-    faults: Sequence[Fault], passed_over: tuple[str, ...], seed: int, max_cases: int, scopes: tuple[str, ...]
+    faults: Sequence[Fault],
+    passed_over: tuple[str, ...],
+    seed: int,
+    max_cases: int,
+    scopes: Scopes | None,
 ) -> SeedResult:
     assert _engine is not None  # noqa: S101 - the pool has started it
-    cases = scope_cases(scopes, seed) if scopes else stream_for(_engine, seed)
+    cases = scopes.cases(seed) if scopes else alone(stream_for(_engine, seed))
     result = run_seed(faults, _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
     result.passed_over = passed_over
     return result

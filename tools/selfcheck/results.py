@@ -37,9 +37,16 @@ class KeptResults:
     key: str
 
     @classmethod
-    def of(cls, path: Path, faults: Sequence[Fault], *, max_cases: int, scopes: tuple[str, ...] = ()) -> KeptResults:
-        """Keep the results of these faults, this limit and the code as it is now."""
-        digest = hashlib.sha256(f"{max_cases} {scopes}\n{faults!r}\n{code_digest()}".encode()).hexdigest()
+    def of(cls, path: Path, faults: Sequence[Fault], *, max_cases: int, of: str = "") -> KeptResults:
+        """Keep the results of these faults, this limit and the code as it is now.
+
+        Args:
+            path: the file.
+            faults: that are looked for.
+            max_cases: the limit of a seed.
+            of: names the cases, if they are not random ones.
+        """
+        digest = hashlib.sha256(f"{max_cases} {of}\n{faults!r}\n{code_digest()}".encode()).hexdigest()
         return cls(path, digest[:16])
 
     def read(self) -> tuple[SeedResult, ...]:

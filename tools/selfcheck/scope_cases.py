@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,8 @@ from tools.selfcheck.fault import Area
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.model.case import Case
+    from mergecheck.harness.lab.exhaustive.scope import Pair, Statement
+    from mergecheck.harness.search.stream import Drawn
     from tools.selfcheck.fault import Fault
 
 AREAS = frozenset({Area.MATCHING, Area.CLAUSES, Area.INSERT_ONLY, Area.CDF, Area.METRICS})
@@ -27,22 +30,32 @@ def of_rows(faults: Sequence[Fault]) -> tuple[Fault, ...]:
     return tuple(fault for fault in faults if fault.area in AREAS)
 
 
-def scope_cases(names: Sequence[str], seed: int) -> Iterator[Case]:
-    """Yield the merges of scopes, those of one statement after those of another, each statement once.
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """Scopes whose merges are held against mutants.
 
-    Args:
+    Attributes:
         names: of the scopes, whose statements take turns.
-        seed: of the order; the first statements of a scope are much alike.
+        pairs: so many pairs of tables of each statement, drawn by the seed; None for all. What kills a mutant is in
+            the scope either way, and with fewer pairs a statement takes Spark less time.
     """
-    streams = []
-    for name in names:
-        scope = load_scope(name)
-        numbers = Random(seed).sample(range(len(scope.statements)), len(scope.statements))  # noqa: S311 - an order, no secret
-        streams.append(_cases(ScopeStream(scope, numbers, reference=MergeReference().evaluate)))
-    for turn in itertools.zip_longest(*streams):
-        yield from (case for case in turn if case is not None)
 
+    names: tuple[str, ...]
+    pairs: int | None = None
 
-def _cases(stream: ScopeStream) -> Iterator[Case]:
-    while (drawn := stream.draw(CaseSpace())) is not None:
-        yield drawn.case
+    def cases(self, seed: int) -> Iterator[Drawn]:
+        """Yield the merges, each statement once, in an order of the seed: the first ones of a scope are much alike."""
+        streams = []
+        for name in self.names:
+            scope = load_scope(name)
+            numbers = Random(seed).sample(range(len(scope.statements)), len(scope.statements))  # noqa: S311 - an order, no secret
+            chosen = partial(self._chosen, seed)
+            stream = ScopeStream(scope, numbers, reference=MergeReference().evaluate, chosen=chosen)
+            streams.append(iter(partial(stream.draw, CaseSpace()), None))
+        for turn in itertools.zip_longest(*streams):
+            yield from (drawn for drawn in turn if drawn is not None)
+
+    def _chosen(self, seed: int, statement: Statement, found: tuple[Pair, ...]) -> Sequence[Pair]:
+        if self.pairs is None or self.pairs >= len(found):
+            return found
+        return Random(f"{seed}/{statement.number}").sample(found, self.pairs)  # noqa: S311 - a choice, no secret

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.properties.facts import facts_of
+from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.verdict import HarnessBugError, Verdict
 from mergecheck.model.outcome import Unsupported
 from mergecheck.reference import MergeReference
@@ -41,7 +42,8 @@ class Kill:
     """A fault found.
 
     Attributes:
-        num_cases: cases drawn until then, this one included.
+        num_cases: cases drawn until then, this one included; a batch is one.
+        num_pairs: pairs of tables in these.
         checks: the observables that differed, and ``engine_error`` if the engine's adapter gave up.
         num_runs: how often the fault was run until then.
     """
@@ -49,6 +51,7 @@ class Kill:
     num_cases: int
     checks: tuple[str, ...]
     num_runs: int
+    num_pairs: int = 0
 
     @property
     def index(self) -> int:
@@ -64,6 +67,7 @@ class SeedResult:
         kills: by id of the fault; a fault that is not there survived.
         passed_over: ids of faults that were not looked for, because an earlier seed had missed them.
         num_cases: cases drawn.
+        num_pairs: pairs of tables in them.
         num_runs: executions of a faulty merge.
     """
 
@@ -71,14 +75,20 @@ class SeedResult:
     kills: dict[str, Kill] = field(default_factory=dict)
     passed_over: tuple[str, ...] = ()
     num_cases: int = 0
+    num_pairs: int = 0
     num_runs: int = 0
     seconds: float = 0.0
+
+
+def alone(cases: Iterator[Case]) -> Iterator[Drawn]:
+    """Number cases, of which each is one pair of tables."""
+    return (Drawn(index=index, case=case) for index, case in enumerate(cases))
 
 
 def run_seed(
     faults: Sequence[Fault],
     engine: Engine,
-    cases: Iterator[Case],
+    cases: Iterator[Drawn],
     *,
     seed: int,
     max_cases: int,
@@ -102,11 +112,13 @@ def run_seed(
     result, runs = SeedResult(seed=seed), dict.fromkeys((fault.id for fault in faults), 0)
     reference, started = MergeReference(), time.monotonic()
     while len(result.kills) < len(faults) and result.num_cases < max_cases:
-        case = next(cases, None)
-        if case is None:
+        drawn = next(cases, None)
+        if drawn is None:
             break  # a small scope has an end
+        case = drawn.case
         result.num_cases += 1
-        answer = reference.evaluate(case)
+        result.num_pairs += len(drawn.singles) or 1
+        answer = drawn.reference or reference.evaluate(case)
         facts = facts_of(case, answer)
         trial = _Trial(case=case, reference=answer, facts=facts, engine=engine, deviations=deviations)
         for mutant in trial.chosen([mutant for mutant in mutants if mutant.fault.id not in result.kills]):
@@ -116,7 +128,9 @@ def run_seed(
             with mutant.switched_on():
                 checks = killing_checks(trial.check())
             if checks:
-                result.kills[name] = Kill(num_cases=result.num_cases, checks=checks, num_runs=runs[name])
+                result.kills[name] = Kill(
+                    num_cases=result.num_cases, checks=checks, num_runs=runs[name], num_pairs=result.num_pairs
+                )
         result.seconds = time.monotonic() - started
         listener(result)
     return result

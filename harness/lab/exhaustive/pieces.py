@@ -81,6 +81,7 @@ class ScopeStream:
         numbers: the statements.
         reference: evaluates a case.
         dialect: the engine's rule for several matches; the pairs that it may refuse are apart.
+        chosen: chooses among the pairs of tables of a statement; all of them by default.
     """
 
     seed = 0
@@ -93,10 +94,12 @@ class ScopeStream:
         *,
         reference: Callable[[Case], Reference],
         dialect: Dialect = DELTA,
+        chosen: Callable[[Statement, tuple[Pair, ...]], Sequence[Pair]] = lambda _, pairs: pairs,
     ) -> None:
         self._scope = scope
         self._reference = reference
         self._dialect = dialect
+        self._chosen = chosen
         self._coming = self._all(numbers)
         self._one_at_a_time = threading.Lock()
         self.pieces: dict[str, Piece] = {}
@@ -160,7 +163,7 @@ class ScopeStream:
         """Sort the pairs: ambiguous ones with a shape each; the others by allowed multiple matches, and by path."""
         groups, merge = _Groups(), statement.merge()
         strict = self._dialect is not DELTA and not statement.is_insert_only
-        for number, pair in enumerate(self._scope.pairs(statement)):
+        for number, pair in enumerate(self._chosen(statement, self._scope.pairs(statement))):
             alone, placed = Result(), statement.placed(pair)
             alone.add(merge, number, placed, pair.source)
             has_several = bool(alone.ambiguous) or _has_several(merge, placed, pair.source)

@@ -15,7 +15,7 @@ from mergecheck.harness.search.session import WARM_UP, stream_for
 from tools.benchmarks.generators.naive_generator import naive_cases
 from tools.selfcheck.catalogue import load_catalogue
 from tools.selfcheck.score import Score, score
-from tools.selfcheck.trial import run_seed
+from tools.selfcheck.trial import alone, run_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ def main() -> None:
 
 def _scored(engine: Engine, stream: Callable[[int], Iterator[Case]], seeds: Sequence[int], max_cases: int) -> Score:
     faults = load_catalogue()
-    results = [run_seed(faults, engine, stream(seed), seed=seed, max_cases=max_cases) for seed in seeds]
+    results = [run_seed(faults, engine, alone(stream(seed)), seed=seed, max_cases=max_cases) for seed in seeds]
     return score(faults, results, max_cases=max_cases)
 
 

@@ -26,7 +26,7 @@ from mergecheck.model.case_file import load_cases
 from tools.benchmarks.mutants.changed_lines import modules_of, one_per_line
 from tools.benchmarks.mutants.mutant_tests import watch_tests
 from tools.benchmarks.mutants.planted_mutants import planted
-from tools.selfcheck.trial import run_seed
+from tools.selfcheck.trial import alone, run_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,7 +140,7 @@ class _Trials:
         left = self.left()
         with contextlib.closing(PySparkEngine()) as engine:
             engine.run(WARM_UP)
-            result = run_seed(left, engine, cases, seed=0, max_cases=num_cases, listener=_report_progress)
+            result = run_seed(left, engine, alone(cases), seed=0, max_cases=num_cases, listener=_report_progress)
         self.killers |= dict.fromkeys(result.kills, name)
         _say(f"{name}: {len(result.kills)} of {len(left)} killed")
 
