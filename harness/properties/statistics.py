@@ -83,6 +83,8 @@ class Counts:
         num_pairs: pairs of a target and a source in the cases that were judged, one in each that is no batch.
         num_batches: judged cases that are batches.
         num_batched: pairs in these batches.
+        num_failing_pairs: pairs that no batch has because their merge fails; a few of them were checked alone.
+        num_pairs_left_out: pairs that no batch has because the reference did not tell them from such in time.
         num_repeated: draws that gave a case checked before in this run; they were not checked again.
         num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
         num_by_spark: judged cases in which Spark evaluated an expression or the source query for the reference.
@@ -117,6 +119,8 @@ class Counts:
     num_pairs: int = 0
     num_batches: int = 0
     num_batched: int = 0
+    num_failing_pairs: int = 0
+    num_pairs_left_out: int = 0
     num_repeated: int = 0
     num_passed_over: int = 0
     num_by_spark: int = 0
@@ -320,11 +324,16 @@ def size_line(summary: Summary) -> str:
 
 
 def batch_line(summary: Summary) -> str:
-    """Format how many statements had many pairs of tables, and how many one."""
+    """Format how many statements had many pairs of tables, and how many one; and the pairs drawn for no batch."""
     counts = summary.counts
+    outside = [
+        *([f"{counted(counts.num_failing_pairs, 'pair')} whose merge fails"] if counts.num_failing_pairs else []),
+        *([f"{counts.num_pairs_left_out} not told from such"] if counts.num_pairs_left_out else []),
+    ]
     return (
         f"{counted(counts.num_batches, 'statement')} with {counted(counts.num_batched, 'pair')} of tables together, "
         f"{counted(counts.num_pairs - counts.num_batched, 'statement')} with one pair"
+        + (f"; in no batch: {', '.join(outside)}" if outside else "")
     )
 
 

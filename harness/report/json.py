@@ -181,6 +181,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "table_pairs": counts.num_pairs,
         "batches": counts.num_batches,
         "batched": counts.num_batched,
+        "failing_pairs": counts.num_failing_pairs,
+        "pairs_left_out": counts.num_pairs_left_out,
         "passed_over": counts.num_passed_over,
         "cells": len(space.cells),
         "pairs": {" and ".join(pair): n for pair, n in sorted(space.pairs.items())},

@@ -29,6 +29,7 @@ _ALIKE = ("engine", "engine_name", "engine_version", "seed", "batch_size")
 _ADDED = (
     *("seconds", "num_cases", "num_repeated", "verified", "flaky", "expressions_by_spark", "partly_judged"),
     *("deviating", "merges", "multi_matched", "idle", "table_pairs", "batches", "batched", "passed_over"),
+    *("failing_pairs", "pairs_left_out"),
     *("phase_seconds", "counts", "unsupported", "judged_in_part", "rejected", "deviations", "not_checked"),
     *("not_checked_metrics", "engine_paths", "clauses_present", "clauses_fired", "rules", "pairs", "paths", "work"),
 )

@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.log_invariants.identity_invariants import settle_ids
 from mergecheck.harness.compare.rows import unmatched_rows
-from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.properties.merge_text import merge_text, written_merge
 from mergecheck.harness.properties.repeatable_values import has_random_values
 from mergecheck.harness.search.paired_query import PAIR, paired_query
-from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
@@ -53,12 +51,14 @@ class Batch:
         singles: each alone; ``case`` has their rows in this order.
         reference: the answer for ``case``, a prediction.
         apart: cases of the same statement whose merge fails.
+        num_left_out: cases of the same statement that were not told from such in time.
     """
 
     case: Case
     singles: tuple[Case, ...]
     reference: Reference
     apart: tuple[Case, ...] = ()
+    num_left_out: int = 0
 
 
 def batch_of(case: Case, random: Random, *, size: int, evaluate: Callable[[Case], Reference]) -> Batch | None:
@@ -86,7 +86,13 @@ def batch_of(case: Case, random: Random, *, size: int, evaluate: Callable[[Case]
         good = parts.predicted(singles) if singles else ()
         together = parts.together(good) if len(good) > 1 else None
         if together is not None and isinstance(together[1].answer, Prediction):
-            batch = Batch(case=together[0], singles=good, reference=together[1], apart=tuple(parts.apart))
+            batch = Batch(
+                case=together[0],
+                singles=good,
+                reference=together[1],
+                apart=tuple(parts.apart),
+                num_left_out=len(singles) - len(good) - len(parts.apart),
+            )
             found = batch if found is None or len(found.singles) < len(good) else found
         if not singles or parts.fails_always or 2 * len(good) >= size:
             break
@@ -192,60 +198,6 @@ def _joined(singles: Sequence[Case], sql: str) -> Case:
         source=None if source is None else replace(source, schema=Schema((*source.schema.columns, column)), rows=rows),
         sql=sql,
     )
-
-
-def smallest_part(singles: Sequence[Case], shows: Callable[[Case], bool]) -> Case | None:
-    """Halve a batch as long as a half shows something.
-
-    Args:
-        singles: the cases of the batch.
-        shows: returns whether a case shows it.
-
-    Returns:
-        One of the cases alone, or a smaller batch if no case alone shows it; None if no part does.
-    """
-    found: Case | None = None
-    while len(singles) > 1:
-        middle = len(singles) // 2
-        halves = ((half, joined(half)) for half in (singles[:middle], singles[middle:]))
-        part = next(((half, case) for half, case in halves if case is not None and shows(case)), None)
-        if part is None:
-            break
-        singles, found = part
-    return found
-
-
-def unexplained_part(
-    singles: Sequence[Case], report: CaseReport, check: Callable[[Case], CaseReport], *, most_checks: int
-) -> CaseReport | None:
-    """Cut a batch to the smallest part that shows something, by halves.
-
-    Args:
-        singles: the cases of the batch.
-        report: the check of the batch; it shows something that no known deviation explains.
-        check: checks a case.
-        most_checks: after so many, the smallest part so far is the answer.
-
-    Returns:
-        The check of a case alone, or of a smaller batch if no case alone shows it; None if the parts differ in known
-        ways, each in one of its own, and only their company is not explained.
-    """
-    left = itertools.count(most_checks, -1)
-
-    def part(singles: Sequence[Case], report: CaseReport) -> CaseReport | None:
-        middle, is_known = len(singles) // 2, False
-        for half in (singles[:middle], singles[middle:]):
-            case = joined(half) if half else None
-            if case is None or next(left) <= 0:
-                continue
-            one = check(case)
-            found = part(half, one) if fingerprint(one) is not None else None
-            if found is not None:
-                return found
-            is_known |= one.verdict is Verdict.MISMATCH
-        return None if is_known else report
-
-    return part(singles, report)
 
 
 def differing_pairs(report: CaseReport) -> tuple[int, ...]:

@@ -17,7 +17,8 @@ from mergecheck.harness.properties.statistics import Counts, Stop, Summary
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
-from mergecheck.harness.search.batching import differing_pairs, unexplained_part
+from mergecheck.harness.search.batching import differing_pairs
+from mergecheck.harness.search.cutting import smallest_part
 from mergecheck.harness.search.shrinking import Shrinking, limits_within
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_id import with_content_id
@@ -39,8 +40,6 @@ MAX_SUSPECTS = 8
 """Pairs of a batch that are tried alone before the batch is halved."""
 MAX_KNOWN_SUSPECTS = 2
 """The same if a known deviation explains the batch."""
-MAX_PARTS = 40
-"""Parts of a batch that are tried, by halves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +136,8 @@ class Search:
             self._stop = Stop.END
             return
         self._counts.num_passed_over += upcoming.drawn.num_passed_over
+        self._counts.num_failing_pairs += upcoming.drawn.num_failing
+        self._counts.num_pairs_left_out += upcoming.drawn.num_left_out
         self._counts.add_time(upcoming.drawn.phase_seconds)
         if upcoming.finish is None:
             self._counts.num_repeated += 1
@@ -186,7 +187,8 @@ class Search:
             pairs: those of the cases whose rows differ, by their numbers.
 
         Returns:
-            The report of the batch, and of the part. If each pair differs in a known way, the batch does too.
+            The report of the batch, and of the part. If each part differs in a known way, as it does in the batch, then
+            the batch does too.
         """
         if report.verdict is not Verdict.MISMATCH or not singles:
             return report, report
@@ -204,7 +206,7 @@ class Search:
                 return report, one
         if fingerprint(report) is None:
             return report, report
-        part = unexplained_part(singles, report, check, most_checks=MAX_PARTS)
+        part = smallest_part(singles, report, check, lambda one: fingerprint(one) is not None)
         if part is None:
             report = part = replace(report, deviations=tuple(known))
         return report, part

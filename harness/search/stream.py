@@ -50,6 +50,8 @@ class Drawn:
         is_alone: whether its merge fails, so that it is checked apart from the batch of its statement.
         is_repeated: whether the run has drawn the same case before.
         num_passed_over: draws that were left out in favour of it (``--steer``).
+        num_failing: pairs of tables that its batch does not have because their merge fails.
+        num_left_out: pairs that its batch does not have because they were not told from such in time.
         phase_seconds: the time that this took, by ``draw`` and ``reference``.
     """
 
@@ -60,6 +62,8 @@ class Drawn:
     is_alone: bool = False
     is_repeated: bool = False
     num_passed_over: int = 0
+    num_failing: int = 0
+    num_left_out: int = 0
     phase_seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
@@ -210,7 +214,14 @@ class Draws:
         if batch is not None:
             self._keep_apart(drawn, batch)
             case = with_content_id(batch.case)
-            return replace(drawn, case=case, singles=batch.singles, reference=batch.reference)
+            return replace(
+                drawn,
+                case=case,
+                singles=batch.singles,
+                reference=batch.reference,
+                num_failing=len(batch.apart),
+                num_left_out=batch.num_left_out,
+            )
         return replace(drawn, case=with_content_id(failed[0]), reference=None) if failed else drawn
 
     def _keep_apart(self, drawn: Drawn, batch: Batch) -> None:

@@ -14,7 +14,7 @@ from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, 
 from mergecheck.harness.findings.store import EXAMPLES
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import set_aside_report
-from mergecheck.harness.search.batching import smallest_part
+from mergecheck.harness.search.cutting import smallest_part
 from mergecheck.harness.search.shrinking import limits_within
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.variants import selection
@@ -215,7 +215,8 @@ class VariantRun:
         def shows(one: Case, variant: Variant = first.variant) -> bool:
             return fingerprint(self._checked(variant)(one)) == wanted
 
-        plain = smallest_part(singles, shows) or plain
+        part = smallest_part(singles, again, self._checked(first.variant), lambda one: fingerprint(one) == wanted)
+        plain = plain if part is None else part.case
         minimal = bisect(first.variant, lambda variant: shows(plain, variant))
         cause = _Cause(frozenset(value.axis for value in minimal.values), wanted)
         if cause in self._known:
@@ -281,8 +282,9 @@ class VariantRun:
             self._set_aside(case, base, None)
             return
         self._known[cause] = 1
-        part = smallest_part(singles, lambda one: fingerprint(self._checker.check_base(one)) == wanted)
-        plain = case if part is None else part
+        whole = replace(base, case=case)
+        part = smallest_part(singles, whole, self._checked_base, lambda one: fingerprint(one) == wanted)
+        plain = case if part is None else part.case
         found = replace(self._checker.check_base(plain), case=plain)
         if fingerprint(found) is None:  # it came twice: the engine's answers vary
             found = replace(base, case=plain)

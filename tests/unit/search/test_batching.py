@@ -119,8 +119,18 @@ def test_pairs_whose_merge_fails_are_apart() -> None:
     )
     assert batch is not None
     assert len(batch.apart) + len(batch.singles) == 60
+    assert batch.num_left_out == 0
     assert {type(REFERENCE.evaluate(case).answer) for case in batch.apart} == {Rejection}
     assert {type(REFERENCE.evaluate(case).answer) for case in batch.singles} == {Prediction}
+
+
+def test_pairs_that_are_not_told_from_failing_ones_are_counted() -> None:
+    """Pairs here and there insert a row whose value fails; so many halves are not asked about."""
+    clause = "WHEN NOT MATCHED AND s.v = 'a' THEN INSERT (id) VALUES (CAST(1 / (s.id - 9) AS INT))"
+    case = a_case(f"MERGE INTO target t USING source s ON t.id = s.id {clause}")
+    batch = batch_of(case, Random(2), size=60)
+    assert batch is not None
+    assert batch.num_left_out == 60 - len(batch.singles) - len(batch.apart) > 0
 
 
 @pytest.mark.parametrize(

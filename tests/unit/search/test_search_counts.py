@@ -16,6 +16,7 @@ from search_runs import ROWS, Run, cases, null_key_fault, report
 
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FindingsDirectory, RunningCase
+from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.properties.facts import facts_of
 from mergecheck.harness.properties.statistics import Counts, Stop, denominator_line, size_line
 from mergecheck.harness.report import events
@@ -28,7 +29,7 @@ from mergecheck.harness.verdict import CaseReport, UserInputError, Verdict
 from mergecheck.model.case_file import dump_case, load_cases
 from mergecheck.model.case_id import with_content_id
 from mergecheck.model.facts import Facts
-from mergecheck.model.outcome import Rejection, Unsupported
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.reference import evaluate
 from mergecheck.reference.answer import Reference
 
@@ -175,21 +176,45 @@ def evaluated(case: Case) -> CaseReport:
     return replace(report(case), reference=reference, facts=facts_of(case, reference))
 
 
+def differs_by_size(case: Case) -> CaseReport:
+    """Deviate in one known way for a target of one row, and in another for one of two; no way explains both."""
+    sizes = Counter(row[-1] if PAIR in case.sql else 0 for row in case.target.rows)
+    kinds = {{1: "one", 2: "other"}[size] for size in sizes.values() if size in (1, 2)}
+    found = report(case, *([ROWS] if kinds else []))
+    found = replace(found, result=answered(evaluate(case).answer))
+    return replace(found, deviations=tuple(kinds)) if len(kinds) == 1 else found
+
+
 def test_a_batch_that_differs_in_several_known_ways_is_no_finding(tmp_path: Path) -> None:
     """Each pair alone shows a known deviation, which explains no batch of both; pairs that agree are in it, too."""
-
-    def check(case: Case) -> CaseReport:
-        sizes = Counter(row[-1] if PAIR in case.sql else 0 for row in case.target.rows)
-        kinds = {{1: "one", 2: "other"}[size] for size in sizes.values() if size in (1, 2)}
-        found = report(case, *([ROWS] if kinds else []))
-        return replace(found, deviations=tuple(kinds)) if len(kinds) == 1 else found
-
-    run = Run(tmp_path, check, budget=Budget(max_cases=12), draws=Draws(cases(), seed=7, batch_size=12))
+    draws = Draws(cases(), seed=7, batch_size=12)
+    run = Run(tmp_path, differs_by_size, budget=Budget(max_cases=12), draws=draws)
     batches = [
         each.report for each in run.events if isinstance(each, events.CaseChecked) and PAIR in each.report.case.sql
     ]
     assert {"one", "other"} in [set(each.deviations) for each in batches]
     assert run.findings == []
+
+
+@pytest.mark.parametrize("in_company", ["a lost row", "an error", "another difference"])
+def test_known_pairs_whose_company_differs_are_a_finding(tmp_path: Path, in_company: str) -> None:
+    """What the engine does to pairs together is not explained by what it does to each alone."""
+
+    def check(case: Case) -> CaseReport:
+        found = differs_by_size(case)
+        result = found.result
+        if not found.mismatches or found.deviations or not isinstance(result, Outcome):
+            return found
+        if in_company == "a lost row":
+            return replace(found, result=replace(result, rows=result.rows[1:]))
+        if in_company == "an error":
+            return replace(found, result=Rejection(error_class="OUT_OF_LUCK", message="two are one too many"))
+        return replace(found, mismatches=(ROWS, replace(ROWS, kind="extra_rows")))
+
+    budget, limits = Budget(max_cases=12, max_findings=1), ShrinkLimits(max_runs=0)
+    run = Run(tmp_path, check, budget=budget, limits=limits, draws=Draws(cases(), seed=7, batch_size=12))
+    (saved,) = run.findings
+    assert PAIR in saved.finding.report.case.sql
 
 
 def test_a_batch_deviates_by_its_pairs() -> None:
