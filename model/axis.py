@@ -7,7 +7,7 @@ metamorphic relation it needs no reference; as a value of an axis it is one conf
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ class Transformation:
     """A change after which a merge must answer the same.
 
     Attributes:
-        axis: the name of the axis on which it is a value.
         name: of the value, or of the relation.
         sentence: what it changes.
         applies_to: for which cases it may be chosen. domain: the same in words.
@@ -56,9 +55,9 @@ class Transformation:
         needs: names of values, as ``axis=value``, without which it would have no effect; they are taken along.
         plan: operators of Spark; at least one must occur in some executed plan of a run.
         paths: of the engine (``Outcome.paths``), which it is meant to switch.
+        axis: the name of the axis on which it is a value, which the axis sets; empty for a relation.
     """
 
-    axis: str
     name: str
     sentence: str
     domain: str = "every case"
@@ -70,6 +69,7 @@ class Transformation:
     needs: tuple[str, ...] = ()
     plan: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    axis: str = ""
 
     def __str__(self) -> str:
         """Return the value in the command line's notation."""
@@ -153,7 +153,7 @@ class Axis:
         others = ((name, text) for name, text in self.texts.items() if name != self.base_name.replace(",", "+"))
         made = (self._transformation(name, text, predicates) for name, text in others)
         given = () if isinstance(self.values, Mapping) else self.values
-        return (*made, *(value for value in given if isinstance(value, Transformation)))
+        return (*made, *(replace(value, axis=self.name) for value in given if isinstance(value, Transformation)))
 
     def _transformation(
         self, name: str, text: str, predicates: Mapping[str, Callable[[Case, Facts], bool]]

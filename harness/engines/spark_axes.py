@@ -20,7 +20,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         base_settings={SOURCE_SETTING: "table"},
         values=(
             Transformation(
-                axis="source",
                 name="relation",
                 sentence="the source is a local relation, which a merge materialises by itself",
                 settings={SOURCE_SETTING: "relation"},
@@ -35,7 +34,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         base_settings=PROFILE_SETTINGS[Profile.TINY],  # the fast profile, which gives all of the bases below
         values=(
             Transformation(
-                axis="join",
                 name="broadcast",
                 sentence="the smaller side is sent to every task",
                 settings={"spark.sql.autoBroadcastJoinThreshold": "10485760"},
@@ -45,7 +43,6 @@ SPARK_AXES: tuple[Axis, ...] = (
                 plan=("BroadcastHashJoin",),
             ),
             Transformation(
-                axis="join",
                 name="shuffled-hash",
                 sentence="both sides are shuffled, one is hashed; only adaptive execution chooses so for small tables",
                 settings={"spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "1g"},
@@ -56,7 +53,6 @@ SPARK_AXES: tuple[Axis, ...] = (
                 plan=("ShuffledHashJoin",),
             ),
             Transformation(
-                axis="join",
                 name="nested-loop",
                 sentence="ON is hidden behind coalesce, so that every pair is looked at (R-413: skipping changes no "
                 "result)",
@@ -73,7 +69,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         base="off",
         values=(
             Transformation(
-                axis="aqe",
                 name="on",
                 sentence="plans change while they run, small ones too",
                 settings={"spark.sql.adaptive.enabled": "true", "spark.sql.adaptive.forceApply": "true"},
@@ -87,14 +82,12 @@ SPARK_AXES: tuple[Axis, ...] = (
         base="off",
         values=(
             Transformation(
-                axis="codegen",
                 name="whole-stage",
                 sentence="whole stages become Java code, with no way back",
                 settings={"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"},
                 plan=("WholeStageCodegen",),
             ),
             Transformation(
-                axis="codegen",
                 name="expressions",
                 sentence="expressions become Java code, stages do not",
                 settings={"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"},
@@ -106,7 +99,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         base="1",
         values=tuple(
             Transformation(
-                axis="partitions",
                 name=str(number),
                 sentence=f"rows are shuffled to {number} tasks",
                 settings={"spark.sql.shuffle.partitions": str(number)},
@@ -121,7 +113,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         base="one",
         values=(
             Transformation(
-                axis="splits",
                 name="many",
                 sentence="every file is read by a task of its own, lists by two",
                 settings={
@@ -143,7 +134,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         values=(
             *(
                 Transformation(
-                    axis="reader",
                     name=f"batches of {size}",
                     sentence=f"Parquet is read in batches of {size} rows",
                     settings={"spark.sql.parquet.columnarReaderBatchSize": str(size)},
@@ -153,7 +143,6 @@ SPARK_AXES: tuple[Axis, ...] = (
                 for size in SIZES
             ),
             Transformation(
-                axis="reader",
                 name="rows",
                 sentence="Parquet is read row by row",
                 settings={"spark.sql.parquet.enableVectorizedReader": "false"},
@@ -167,7 +156,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         base="10000",
         values=tuple(
             Transformation(
-                axis="arrow-batch",
                 name=str(size),
                 sentence=f"Python gets batches of {size} rows",
                 settings={"spark.sql.execution.arrow.maxRecordsPerBatch": str(size)},
@@ -180,7 +168,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         base="late",
         values=(
             Transformation(
-                axis="spill",
                 name="early",
                 sentence="a sort-merge join buffers one row in memory and spills at the second",
                 settings={
@@ -198,7 +185,6 @@ SPARK_AXES: tuple[Axis, ...] = (
         base="unlimited",
         values=tuple(
             Transformation(
-                axis="records-per-file",
                 name=str(size),
                 sentence=f"files of at most {size} rows are written",
                 settings={"spark.sql.files.maxRecordsPerFile": str(size)},

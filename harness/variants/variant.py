@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.configuration.similar_names import did_you_mean
 from mergecheck.harness.engines.spark_versions.plugins import PLUGIN_SETTING, known_plugin
 from mergecheck.harness.oracles.transformations.domains import having
-from mergecheck.harness.oracles.transformations.tables import TABLES, WRITTEN
+from mergecheck.harness.oracles.transformations.tables import TABLE_AXES, WRITTEN
 from mergecheck.harness.properties.vocabulary import PROPERTIES
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.axis import Axis, MayChange, Transformation
@@ -32,10 +31,6 @@ PLUGIN = "plugin"
 _NOT = "not "
 _RESULTS = PROPERTIES.keys() - {feature.value for feature in Feature}  # no random case is drawn with them
 _PREDICATES = {name: having(name) for known in PROPERTIES for name in (known, _NOT + known)}
-_TABLE_AXES = tuple(
-    Axis(name, base="as given", values=tuple(values))
-    for name, values in itertools.groupby(TABLES, key=lambda value: value.axis)
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +114,7 @@ class EngineAxes:
     """
 
     def __init__(self, declared: Iterable[Axis] = (), plugin: Plugin | None = None) -> None:
-        self.axes = (*declared, *_TABLE_AXES, *(() if plugin is None else (_plugin_axis(plugin),)))
+        self.axes = (*declared, *TABLE_AXES, *(() if plugin is None else (_plugin_axis(plugin, {}),)))
         self._order = {axis.name: index for index, axis in enumerate(self.axes)}
         if len(self._order) < len(self.axes):
             names = [axis.name for axis in self.axes]
@@ -237,15 +232,16 @@ def plugin_value(plugin: Plugin, switched_off: Mapping[str, str] | None = None) 
         plugin: its shuffle may write other files; nothing else may change.
         switched_off: settings that switch off parts of it.
     """
-    return Transformation(
-        axis=PLUGIN,
+    (value,) = _plugin_axis(plugin, switched_off or {}).transformations({})
+    return value
+
+
+def _plugin_axis(plugin: Plugin, switched_off: Mapping[str, str]) -> Axis:
+    value = Transformation(
         name=plugin.name,
         sentence=f"Spark runs under the plugin {plugin.name}",
-        settings={PLUGIN_SETTING: plugin.name, **(switched_off or {})},
+        settings={PLUGIN_SETTING: plugin.name, **switched_off},
         may_change=(MayChange(WRITTEN, ("R-542", "R-543", "R-550")),),
         plan=plugin.proof,
     )
-
-
-def _plugin_axis(plugin: Plugin) -> Axis:
-    return Axis(PLUGIN, base="none", values=(plugin_value(plugin),))
+    return Axis(PLUGIN, base="none", values=(value,))

@@ -13,7 +13,6 @@ OTHER_TASKS = MayChange(WRITTEN, ("R-542",))
 ANY_NUMBER_OF_FILES = {conf.REPARTITION_BEFORE_WRITE: "false"}  # the reference's numbers of files are bounds then
 
 MATCHED_ONLY_OFF = Transformation(
-    axis="matched-only",
     name="off",
     sentence="a matched-only merge rewrites by a full outer join",
     settings={conf.OPTIMIZE_MATCHED_ONLY: "false"},
@@ -32,7 +31,6 @@ DELTA_AXES: tuple[Axis, ...] = (
         base="on",
         values=(
             Transformation(
-                axis="insert-only",
                 name="off",
                 sentence="an insert-only merge takes the classic path",
                 settings={conf.OPTIMIZE_INSERT_ONLY: "false"},
@@ -53,7 +51,6 @@ DELTA_AXES: tuple[Axis, ...] = (
         base="on",
         values=(
             Transformation(
-                axis="repartition",
                 name="off",
                 sentence="rows are written by the tasks that have them",
                 settings={conf.REPARTITION_BEFORE_WRITE: "false"},
@@ -66,7 +63,6 @@ DELTA_AXES: tuple[Axis, ...] = (
         "optimize-write",
         values=(
             Transformation(
-                axis="optimize-write",
                 name="on",
                 sentence="an optimised write arranges the rows",
                 settings={conf.OPTIMIZE_WRITE: "true"},
@@ -80,7 +76,6 @@ DELTA_AXES: tuple[Axis, ...] = (
         base="auto",
         values=(
             Transformation(
-                axis="materialize",
                 name="all",
                 sentence="the source is materialised",
                 settings={conf.MATERIALIZE_SOURCE: "all"},
@@ -88,7 +83,6 @@ DELTA_AXES: tuple[Axis, ...] = (
                 plan=("ExistingRDD",),
             ),
             Transformation(
-                axis="materialize",
                 name="none",
                 sentence="the source is read for each scan",
                 settings={conf.MATERIALIZE_SOURCE: "none"},

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Case
     from mergecheck.model.facts import Facts
 
-AXIS = "statement"
 # Another text may scan other files, so that matches come to light that the case's own layout hides.
 _OTHER_MATCHES = (MayChange(frozenset({AMBIGUOUS}), ("R-320", "R-322")),)
 
@@ -124,7 +123,6 @@ def _hidden(expression: str, if_null: str) -> str:
 
 STATEMENTS: tuple[Transformation, ...] = (
     Transformation(
-        axis=AXIS,
         name="P-28",
         sentence="schema evolution changes nothing where the source adds nothing",
         domain="source and target have the same columns of the same types; the source is a table; no random values",
@@ -133,7 +131,6 @@ STATEMENTS: tuple[Transformation, ...] = (
     ),
     *(
         Transformation(
-            axis=AXIS,
             name=name,
             sentence=f"a clause with the condition {word} changes nothing",
             domain="not a sole unconditional DELETE, not insert-only",
@@ -147,7 +144,6 @@ STATEMENTS: tuple[Transformation, ...] = (
         )
     ),
     Transformation(
-        axis=AXIS,
         name="P-19",
         sentence="two clauses of one kind that exclude each other may be swapped",
         domain="two clauses of a kind, the first with a condition",
@@ -156,7 +152,6 @@ STATEMENTS: tuple[Transformation, ...] = (
     ),
     *(
         Transformation(
-            axis=AXIS,
             name=name,
             sentence=sentence,
             domain="some clause has a condition",
@@ -178,7 +173,6 @@ STATEMENTS: tuple[Transformation, ...] = (
     ),
     *(
         Transformation(
-            axis=AXIS,
             name=name,
             sentence=sentence,
             rewrite=on_written(write),
@@ -197,7 +191,6 @@ STATEMENTS: tuple[Transformation, ...] = (
         )
     ),
     Transformation(
-        axis=AXIS,
         name="hidden-conditions",
         sentence="conditions of clauses behind CASE are the same conditions",
         domain="some clause has a condition",
@@ -205,7 +198,6 @@ STATEMENTS: tuple[Transformation, ...] = (
         may_change=_OTHER_MATCHES,
     ),
     Transformation(
-        axis=AXIS,
         name="hidden-values",
         sentence="values of UPDATE SET behind CASE are the same values",
         domain="some UPDATE SET; no random values",

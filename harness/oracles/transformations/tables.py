@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.oracles.transformations import domains
 from mergecheck.harness.oracles.transformations.domains import AMBIGUOUS
-from mergecheck.model.axis import MayChange, Transformation
+from mergecheck.model.axis import Axis, MayChange, Transformation
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.storage import Statistics, Vectors
 from mergecheck.reference.analysis.settings import COLUMN_MAPPING, DELETION_VECTORS
@@ -101,7 +101,6 @@ def reversed_source(case: Case) -> Case:
 
 def _files(name: str, sentence: str, files: Callable[[tuple[Row, ...]], tuple[tuple[Row, ...], ...]]) -> Transformation:
     return Transformation(
-        axis="files",
         name=name,
         sentence=sentence,
         domain="no random values; no copied NULL struct gets fields",
@@ -115,7 +114,6 @@ ONE_FILE = _files("one", "all rows in one file, in the opposite order", lambda r
 PAIRS = _files("pairs", "two rows in each file", lambda rows: tuple(rows[i : i + 2] for i in range(0, len(rows), 2)))
 FILE_PER_ROW = _files("per-row", "a file for each row", lambda rows: tuple((row,) for row in rows))
 UNPARTITIONED = Transformation(
-    axis="partitioned",
     name="no",
     sentence="the table has no partitions",
     domain="partitioned; no empty text in a string partition (R-744); no random values; no copied NULL struct gets "
@@ -125,84 +123,96 @@ UNPARTITIONED = Transformation(
     may_change=(_OTHER_FILES, _OTHER_SKIPPING),
 )
 FEED = Transformation(
-    axis="change-feed",
     name="switched",
     sentence="the change feed is on if it was off, and off if it was on",
     domain="no random values; no column has a name of the change feed's",
     applies_to=_feed_can_switch,
     rewrite=_feed_switched,
 )
-TABLES: tuple[Transformation, ...] = (
-    ONE_FILE,
-    PAIRS,
-    FILE_PER_ROW,
-    *(
+
+
+def _as_given(name: str, *values: Transformation) -> Axis:
+    return Axis(name, base="as given", values=values)
+
+
+TABLE_AXES: tuple[Axis, ...] = (
+    _as_given("files", ONE_FILE, PAIRS, FILE_PER_ROW),
+    _as_given(
+        "row-groups",
+        *(
+            Transformation(
+                name=str(size), sentence=f"row groups of {size} rows", rewrite=_laid_out(row_group_rows=size)
+            )
+            for size in SIZES
+        ),
+    ),
+    _as_given(
+        "statistics",
+        *(
+            Transformation(
+                name=statistics.value,
+                sentence=f"statistics in the log: {statistics.value}",
+                rewrite=_laid_out(statistics=statistics),
+                may_change=(_OTHER_SKIPPING,),
+            )
+            for statistics in (Statistics.COUNTS, Statistics.ALTERNATE, Statistics.NONE)
+        ),
+    ),
+    _as_given(
+        "source-batch",
+        *(
+            Transformation(
+                name=str(size),
+                sentence=f"the source in batches, or row groups, of {size} rows",
+                rewrite=_batched_source(size),
+                domain="a source of its own",
+                applies_to=domains.has_source_table,
+            )
+            for size in SIZES
+        ),
+    ),
+    _as_given(
+        "partitioned",
+        UNPARTITIONED,
         Transformation(
-            axis="row-groups",
-            name=str(size),
-            sentence=f"row groups of {size} rows",
-            rewrite=_laid_out(row_group_rows=size),
-        )
-        for size in SIZES
+            name="by-column",
+            sentence="the table is partitioned by its first whole number, date or boolean",
+            domain="not partitioned, with such a column and another one; no copied NULL struct gets fields",
+            applies_to=domains.can_be_partitioned,
+            rewrite=_partitioned,
+            may_change=(_OTHER_FILES, _OTHER_SKIPPING),
+        ),
     ),
-    *(
+    _as_given(
+        "vectors",
         Transformation(
-            axis="statistics",
-            name=statistics.value,
-            sentence=f"statistics in the log: {statistics.value}",
-            rewrite=_laid_out(statistics=statistics),
-            may_change=(_OTHER_SKIPPING,),
-        )
-        for statistics in (Statistics.COUNTS, Statistics.ALTERNATE, Statistics.NONE)
-    ),
-    *(
-        Transformation(
-            axis="source-batch",
-            name=str(size),
-            sentence=f"the source in batches, or row groups, of {size} rows",
-            rewrite=_batched_source(size),
-            domain="a source of its own",
-            applies_to=domains.has_source_table,
-        )
-        for size in SIZES
-    ),
-    UNPARTITIONED,
-    Transformation(
-        axis="partitioned",
-        name="by-column",
-        sentence="the table is partitioned by its first whole number, date or boolean",
-        domain="not partitioned, with such a column and another one; no copied NULL struct gets fields",
-        applies_to=domains.can_be_partitioned,
-        rewrite=_partitioned,
-        may_change=(_OTHER_FILES, _OTHER_SKIPPING),
-    ),
-    Transformation(
-        axis="vectors",
-        name="on",
-        sentence="changed rows are marked in deletion vectors, and their files stay",
-        rewrite=_with_property(DELETION_VECTORS, "true"),
-        domain="a target with columns that has no such property",
-        applies_to=_has_columns_and_not(DELETION_VECTORS),
-        may_change=(MayChange(WRITTEN | REWRITTEN | _VECTOR_METRICS | {"path"}, ("R-460", "R-461", "R-462")),),
-    ),
-    Transformation(
-        axis="vectors",
-        name="old",
-        sentence="the files hold rows that deletion vectors have taken away before",
-        rewrite=_laid_out(vectors=Vectors.OWN_FILES),
-        domain="a target with columns whose files have no vectors",
-        applies_to=_has_no_vectors,
-        may_change=(MayChange(_VECTOR_METRICS, ("R-460",)),),
-    ),
-    *(
-        Transformation(
-            axis="column-mapping",
-            name=mode,
-            sentence=f"the columns have other names in the files, which are found by {mode}",
-            rewrite=_with_property(COLUMN_MAPPING, mode),
+            name="on",
+            sentence="changed rows are marked in deletion vectors, and their files stay",
+            rewrite=_with_property(DELETION_VECTORS, "true"),
             domain="a target with columns that has no such property",
-            applies_to=_has_columns_and_not(COLUMN_MAPPING),
-        )
-        for mode in ("name", "id")
+            applies_to=_has_columns_and_not(DELETION_VECTORS),
+            may_change=(MayChange(WRITTEN | REWRITTEN | _VECTOR_METRICS | {"path"}, ("R-460", "R-461", "R-462")),),
+        ),
+        Transformation(
+            name="old",
+            sentence="the files hold rows that deletion vectors have taken away before",
+            rewrite=_laid_out(vectors=Vectors.OWN_FILES),
+            domain="a target with columns whose files have no vectors",
+            applies_to=_has_no_vectors,
+            may_change=(MayChange(_VECTOR_METRICS, ("R-460",)),),
+        ),
+    ),
+    _as_given(
+        "column-mapping",
+        *(
+            Transformation(
+                name=mode,
+                sentence=f"the columns have other names in the files, which are found by {mode}",
+                rewrite=_with_property(COLUMN_MAPPING, mode),
+                domain="a target with columns that has no such property",
+                applies_to=_has_columns_and_not(COLUMN_MAPPING),
+            )
+            for mode in ("name", "id")
+        ),
     ),
 )
