@@ -1,4 +1,4 @@
-"""Engines whose answers, errors and members are not what an adapter should give."""
+"""Engines whose answers, errors and members are not those that an adapter should give."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ ERRORS: Mapping[str, Callable[[], BaseException]] = {
 
 
 class Raises(Echo):
-    """Raises what the environment names."""
+    """Raises the error that the environment names."""
 
     name = "raises"
 
@@ -171,7 +171,7 @@ class Raises(Echo):
 
 
 class ChangesTheCase(Echo):
-    """Changes what it was given, frozen or not, after it has answered."""
+    """Changes the case that it was given, frozen or not, after it has answered."""
 
     name = "changes"
 

@@ -1,9 +1,9 @@
 """Runs the commands of a documentation page: the blocks marked as ``bash``, in the order of the page.
 
-A block whose fence has a title, for example ``title="needs a cluster"``, is not run; its title says why. A python,
-toml or json block whose title is the name of a file becomes that file. A text block without a title must be what the
+A block whose fence has a title, for example ``title="needs a cluster"``, is not run; the title is the reason. A python,
+toml or json block whose title is the name of a file becomes that file. A text block without a title must be the
 block before it printed: each of its lines in this order, with anything for ``...`` and after a line's beginning. A
-comment ``# exit code N`` says how a command ends.
+comment ``# exit code N`` gives the code of a command.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def commands_of(block: Block) -> Iterator[tuple[str, int]]:
 
 
 def run_page(page: str, run: Callable[[str], tuple[int, str]]) -> int:
-    """Run a page's commands in the working folder and hold its texts against what they print.
+    """Run a page's commands in the working folder and compare its texts with their output.
 
     Args:
         page: the text of the page.
-        run: runs a command, and returns its exit code and what it prints.
+        run: runs a command, and returns its exit code and its output.
 
     Returns:
         How many commands ran.

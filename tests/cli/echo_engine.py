@@ -1,4 +1,4 @@
-"""Engines that repeat what the reference says, one of them with a fault; the command line is tested with them."""
+"""Engines that repeat the reference's answer, one with a fault; the command line is tested with them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class HangsOnce(EndsTheProcess):
 
 
 class Hangs(Echo):
-    """Has an answer to no case but the first one of a run; says so in a file."""
+    """Has an answer to no case but the first one of a run; a file records it."""
 
     name = "hangs"
 
@@ -169,7 +169,7 @@ class LosesNullKeys(Echo):
 
 
 class WritesAlike(Echo):
-    """Writes something else that looks like what it should write, which the case's id names."""
+    """Writes something that looks like the right file; the case's id names the form."""
 
     name = "writes-alike"
 
@@ -343,7 +343,7 @@ class FetchesInBulk(Echo):
 
 
 class LosesARowInBulk(Echo):
-    """Has two switches; one of them loses a row, the other one does nothing."""
+    """Has two switches; the first loses a row, the second does nothing."""
 
     name = "loses-a-row-in-bulk"
     capabilities = Capabilities(

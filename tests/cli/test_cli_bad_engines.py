@@ -114,7 +114,7 @@ def test_what_has_an_exact_value_is_taken(
 def test_an_answer_of_other_types_is_refused_in_one_line(
     mergecheck: Mergecheck, case_file: str, monkeypatch: pytest.MonkeyPatch, answer: str, expected: tuple[int, str]
 ) -> None:
-    """The message names the part and the type; what is a value and wrong is a mismatch."""
+    """The message names the part and the type; a wrong value is a mismatch."""
     code, reason = expected
     monkeypatch.setenv("ANSWER", answer)
     ended = mergecheck("run", case_file, "--engine", "bad_engines:Gives")
@@ -142,7 +142,7 @@ def test_whatever_an_adapter_raises_is_one_line(
 
 
 def test_an_engine_cannot_change_the_case(mergecheck: Mergecheck, folder: Path, case_file: str) -> None:
-    """It has a copy, so what is compared and saved is the case that was given."""
+    """It has a copy, so the case that was given is compared and saved."""
     ended = mergecheck("fuzz", "--max-cases", "20", "--seed", "3", "--engine", "bad_engines:ChangesTheCase")
     assert ended.code == 0, ended.out + ended.err
     assert mergecheck("run", case_file, "--engine", "bad_engines:ChangesTheCase").code == 0

@@ -102,7 +102,7 @@ def test_a_real_run_is_reported(mergecheck: Mergecheck, folder: Path, monkeypatc
 def test_known_deviations_of_a_run_are_counted_by_entry(
     mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run whose differences are all known has an empty list of findings, and says what it left out."""
+    """A run whose differences are all known has an empty list of findings, and notes that it left them out."""
     run = ("fuzz", "--engine", "duckdb", "--seed", "3", "--max-cases", "30", "--floor", "0", "--json")
     document = mergecheck(*run).json
     assert document["deviations"]

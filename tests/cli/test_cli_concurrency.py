@@ -1,4 +1,4 @@
-"""``mergecheck lab concurrency``: the list of scenarios, races of delta-rs, and what is refused, all without Spark."""
+"""``mergecheck lab concurrency``: the list of scenarios, races of delta-rs, and refusals, all without Spark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_scenarios_can_be_listed(mergecheck: Mergecheck) -> None:
     ],
 )
 def test_bad_options_are_usage_errors(mergecheck: Mergecheck, arguments: list[str], said: str) -> None:
-    """One message that says what is allowed."""
+    """One message with the allowed values."""
     ended = mergecheck("lab", "concurrency", *arguments)
     assert ended.code == 2
     assert said in " ".join(ended.err.split())
@@ -62,7 +62,7 @@ def test_counters_of_delta_rs_lose_no_update(mergecheck: Mergecheck) -> None:
 
 
 def test_a_race_of_delta_rs_with_kills_equals_serial_orders(mergecheck: Mergecheck) -> None:
-    """In each of two rounds one of two processes is killed, at whatever time."""
+    """In each of two rounds one process is killed, at any time."""
     ended = mergecheck(
         *("concurrency", "--engine", "delta-rs", "--writers", "2", "--steps", "4", "--kills", "100", "--seed", "1"),
         "--json",

@@ -1,4 +1,4 @@
-"""The configuration: where it is found, who wins, what is refused, and that its schema is that of the options."""
+"""The configuration: where it is found, who wins, refusals, and that its schema has the options."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def as_table(name: str, value: str, prefix: str = "") -> str:
 
 
 def test_every_setting_is_classified() -> None:
-    """A new option must be put into one of the powers, and a path into one that is bounded."""
+    """A new option must be put into a power, and a path into a bounded one."""
     verbs = {verb: part for verb, part in load_schema()["$defs"].items() if verb != "profile"}
     parts = [(key, part) for verb in verbs.values() for key, part in verb["properties"].items()]
     assert {key for key, _ in parts} == set(POWERS)
@@ -251,7 +251,7 @@ def test_a_broken_file_of_trust_is_told(mergecheck: Mergecheck, folder: Path, te
 def test_explain_starts_no_engine_whatever_a_file_says(
     mergecheck: Mergecheck, folder: Path, case_file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither that of the configuration, be it trusted, nor a Spark for the reference, nor the store of its tables."""
+    """Neither the configuration's engine, be it trusted, nor a Spark for the reference, nor the store of its tables."""
     text = 'engine = "no_such_module:Engine"\nexpressions = "spark"\nmaster = "local[1]"\ntable-root = "s3a://b/x"\n'
     (folder / "mergecheck.toml").write_text(text)
     assert mergecheck("config", "trust", ".").code == 0

@@ -63,7 +63,7 @@ BAD_ARGUMENTS = {
 @pytest.mark.parametrize("name", BAD_FILES)
 @pytest.mark.parametrize("verb", ["run", "replay"])
 def test_bad_files(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotAssertion, verb: str, name: str) -> None:
-    """The message names the file, the place and what is allowed; the file stays as it is."""
+    """The message names the file, the place and the allowed values; the file stays as it is."""
     content = BAD_FILES[name]
     path = folder / f"{name}.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -76,7 +76,7 @@ def test_bad_files(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotAsser
 
 @pytest.mark.parametrize("name", BAD_ARGUMENTS)
 def test_bad_arguments(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotAssertion, name: str) -> None:
-    """The message says what was given, what is allowed and what to do."""
+    """The message has the given value, the allowed ones and the next step."""
     arguments = BAD_ARGUMENTS[name]
     if "case.json" in arguments:
         write_case(folder / "case.json")

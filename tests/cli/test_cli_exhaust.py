@@ -1,4 +1,4 @@
-"""``mergecheck exhaust``: its last line, its files, and what it refuses."""
+"""``mergecheck exhaust``: its last line, its files, and its refusals."""
 
 from __future__ import annotations
 

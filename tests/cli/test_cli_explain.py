@@ -32,7 +32,7 @@ def name(folder: Path) -> str:
 def test_a_mismatch_is_explained(
     mergecheck: Mergecheck, name: str, columns: str, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    """Row by row, with what the engine's result implies and the lines that reproduce it, as wide as the terminal."""
+    """Row by row, with the implied cause and the lines that reproduce it, as wide as the terminal."""
     monkeypatch.setenv("COLUMNS", columns)
     ended = mergecheck("explain", name, "--engine", WRONG)
     assert ended.code == 1

@@ -1,4 +1,4 @@
-"""``mergecheck cases export``: what it writes runs by itself, and comes to the reference's rows."""
+"""``mergecheck cases export``: its scripts run by themselves, and return the reference's rows."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def failures(text: str) -> Iterator[str]:
 
 
 def test_no_text_of_a_case_begins_a_line(mergecheck: Mergecheck, folder: Path) -> None:
-    """Shells and services read what begins a line as a command; stdout gets what a file gets."""
+    """Shells and services read the beginning of a line as a command; stdout gets the same text as a file."""
     file = write_case(folder / "case.json", **CASES["hostile-lines"])
     for format_name in ("delta-sql", "pyspark", "delta-rs", "delta-rs-test", "duckdb", "pytest", "feature", "comet"):
         ended = mergecheck("cases", "export", file, "--format", format_name)

@@ -66,7 +66,7 @@ def test_json_of_an_agreeing_run(mergecheck: Mergecheck) -> None:
 
 
 def test_a_finding_goes_all_the_way(mergecheck: Mergecheck, folder: Path) -> None:
-    """A fault is found, shrunk, kept, told, and replayed by its id, by its file and by its folder."""
+    """A fault is found, shrunk, kept, reported, and replayed by its id, by its file and by its folder."""
     ended = mergecheck("fuzz", "--engine", FAULTY, "--max-cases", "60", "--seed", "1", "--max-findings", "1")
     assert ended.code == 1
     assert ended.out.startswith("MISMATCH  acts as if ")
@@ -128,7 +128,7 @@ def test_too_many_known_deviations_are_inconclusive(mergecheck: Mergecheck, fold
 
 
 def test_a_run_that_is_much_worse_than_its_baseline(mergecheck: Mergecheck, folder: Path) -> None:
-    """It is told, and with --fail-if-worse the run is inconclusive."""
+    """It is reported, and with --fail-if-worse the run is inconclusive."""
     run = ("fuzz", "--engine", ECHO, "--seed", "3", "--max-cases", "30", "--floor", "0", "--json")
     first = mergecheck(*run[:6], "1", *run[7:]).json
     better = {"num_cases": 3000, "verified": 3000, "deviating": 0, "seconds": 3.0, "phase_seconds": {}}
@@ -247,7 +247,7 @@ def test_an_interrupted_run_tells_what_it_did(mergecheck: Mergecheck) -> None:
 def test_a_crashed_case_is_told_at_the_next_start(
     mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a lost process left behind becomes a case among the findings."""
+    """The case of a lost process becomes a finding."""
     monkeypatch.setattr("os.getpid", lambda: 999_999_999)
     RunningCase(folder / ".mergecheck").write(case_from_json(case_document(), where="test"))
     monkeypatch.undo()
@@ -300,7 +300,7 @@ def test_a_case_of_another_version_is_named_and_the_others_run(mergecheck: Merge
 
 
 def test_replay_against_expect(mergecheck: Mergecheck, folder: Path) -> None:
-    """What the author of a case expects counts, also where the engine agrees with the reference."""
+    """The expectations of a case's author count, also if the engine agrees with the reference."""
     name = write_case(folder / "expect.json", expect={"rows": []})
     ended = mergecheck("replay", name, "--engine", ECHO)
     assert ended.code == 1

@@ -1,4 +1,4 @@
-"""``--html FILE``: every verb that has it writes one whole page, and says in one message if it cannot."""
+"""``--html FILE``: every verb that has it writes one whole page, and fails with one message if it cannot."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def headline(page: Element) -> str:
 
 
 def test_fuzz(mergecheck: Mergecheck, folder: Path) -> None:
-    """The figures of the page are those of the JSON document."""
+    """The page and the JSON document have the same figures."""
     arguments = ("fuzz", "--engine", ECHO, "--seed", "1", "--max-cases", "3", "--floor", "0", "--html", "report.html")
     ended = mergecheck(*arguments, "--json")
     page = page_of(folder)

@@ -56,7 +56,7 @@ OPTIONS = ("cases", "import", "--target", "people@v0", "--source", "source.parqu
 
 
 def test_a_merge_that_agrees(mergecheck: Mergecheck, merged: Path, snapshot: SnapshotAssertion) -> None:
-    """It says so, and keeps a case of a few rows of every kind, whose keys still match."""
+    """It warns, and keeps a case of a few rows of every kind, whose keys still match."""
     ended = mergecheck(*OPTIONS)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("AGREE")
@@ -74,7 +74,7 @@ def test_a_merge_that_agrees(mergecheck: Mergecheck, merged: Path, snapshot: Sna
 def test_a_merge_that_differs(
     mergecheck: Mergecheck, merged: Path, columns: str, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    """The case has the rows that show the difference and no others, and tells how the table differs."""
+    """The case has the rows that show the difference and no others, and describes the differences of the table."""
     monkeypatch.setenv("COLUMNS", columns)
     DeltaTable(merged / "people").update(
         updates={"name": "'Alice'"}, predicate="id = 4711"

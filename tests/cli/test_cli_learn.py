@@ -1,4 +1,4 @@
-"""``learn``: what an engine refuses, as a file that is held against it again and that random cases follow."""
+"""``learn``: an engine's refusals, as a file that is checked again and that random cases follow."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_an_engine_on_spark_does_not_run_on_workers(mergecheck: Mergecheck) -> N
 
 
 def test_a_shared_database_gives_a_failing_example_to_other_machines(folder: Path) -> None:
-    """What one machine has found by ``@given(cases(engine))``, another one tries first."""
+    """A machine first tries the cases that another one has found by ``@given(cases(engine))``."""
     engine, tried = LosesNullKeys(), []
 
     def run(*phases: Phase) -> None:
@@ -194,7 +194,7 @@ def test_a_shared_database_gives_a_failing_example_to_other_machines(folder: Pat
 
 @pytest.mark.spark
 def test_parts_run_on_the_workers_of_spark(mergecheck: Mergecheck, folder: Path) -> None:
-    """Two parts of a range, each by a task of its own, are what one run of the range is."""
+    """Two parts of a range, each by a task of its own, give the same as one run of the range."""
     on_spark = ("--on-spark", "local[2]")
     run = ("fuzz", "--engine", "duckdb", "--seed", "1", "--range", "48:52", "--batch", "4", "--floor", "0", "--json")
     alone, spread = (json.loads(mergecheck(*run, *more).out) for more in ((), on_spark))

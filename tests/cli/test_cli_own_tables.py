@@ -57,7 +57,7 @@ def test_a_mismatch_says_why_and_how_to_see_it_again(mergecheck: Mergecheck) -> 
 
 
 def test_both_tables_are_kept_as_a_case(mergecheck: Mergecheck, tables: Path) -> None:
-    """The case has the same difference, and its file says what it was."""
+    """The case has the same difference, and its file records it."""
     ended = mergecheck(*OWN, "--engine", FAULTY, "--save", "kept/case.json")
     (line,) = (line for line in ended.out.splitlines() if line.startswith("Reproduce:"))
     again = mergecheck(*shlex.split(line.partition("mergecheck ")[2]))
@@ -72,7 +72,7 @@ def _id(tables: Path) -> str:
 
 
 def test_large_tables_make_no_case_file(mergecheck: Mergecheck, tables: Path) -> None:
-    """Before anything runs it is said what to do instead."""
+    """Before anything runs, a message names the alternative."""
     many = pa.table({"id": pa.array(range(MAX_SAVED_ROWS + 1), pa.int64())})
     write_deltalake(tables / "many", many)
     ended = mergecheck("run", "--target", "many", *OWN[3:], "--engine", ECHO, "--save", "case.json")

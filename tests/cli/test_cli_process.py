@@ -1,4 +1,4 @@
-"""What a command writes as a process: its result last, a few documented lines on stderr, and the same after Ctrl+C."""
+"""The output of a command as a process: its result last, a few known lines on stderr, and the same after Ctrl+C."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PATIENCE = 120.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A command in a process group of its own, as a terminal starts one; what it writes goes to files."""
+    """A command in a process group of its own, as a terminal starts one; its output goes to files."""
 
     process: subprocess.Popen[bytes]
     folder: Path
@@ -156,7 +156,7 @@ def test_ctrl_c_while_an_engine_starts_ends_in_one_line(engine: str, seconds: fl
     running.press_ctrl_c()
     assert running.end() == 130
     wait_until(lambda: has_ended(group))
-    # the empty line ends that of the terminal's ^C
+    # the empty line ends the line of the terminal's ^C
     assert [line for line in undocumented(running.err) if line] in ([], ["error: interrupted"])
 
 

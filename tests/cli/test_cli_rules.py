@@ -1,4 +1,4 @@
-"""``mergecheck lab rules``: the table, its JSON and its exit codes; and rules in what ``fuzz`` and ``replay`` say."""
+"""``mergecheck lab rules``: its table, JSON and exit codes; and rules in the output of ``fuzz`` and ``replay``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def corpus(folder: Path) -> str:
 
 
 def test_rules_of_saved_cases(mergecheck: Mergecheck, corpus: str, snapshot: SnapshotAssertion) -> None:
-    """Every rule with its title and its number of cases, what was not reached, and why some cannot be."""
+    """Every rule with its title and its number of cases, the rules that were not reached, and why some cannot be."""
     ended = mergecheck("lab", "rules", corpus)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == snapshot
@@ -102,7 +102,7 @@ def test_a_rule_that_was_not_reached_fails_on_demand(mergecheck: Mergecheck, cor
 
 
 def test_rules_of_random_cases(mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A seed names the cases; where only what is out of reach is missing, --require-all ends with 0."""
+    """A seed names the cases; if only rules out of reach are missing, --require-all ends with 0."""
     facts = Facts(rules=frozenset({"R-202", "R-301", "R-320"}))
     monkeypatch.setattr(rules.MergeReference, "evaluate", lambda *_: Reference(answer=Unsupported("why")))
     monkeypatch.setattr(rules, "facts_of", lambda *_: facts)

@@ -59,7 +59,7 @@ def test_json_of_a_mismatch(mergecheck: Mergecheck, case_file: str) -> None:
 
 
 def test_only_some_observables_are_compared(mergecheck: Mergecheck, case_file: str) -> None:
-    """What --check leaves out counts as not checked, and the line that repeats a mismatch names what was compared."""
+    """Checks that --check leaves out count as not checked, and the line that repeats a mismatch names the others."""
     metrics = mergecheck("run", case_file, "--engine", FAULTY, "--check", "metrics", "--json").json
     assert {mismatch["check"] for mismatch in metrics["mismatches"]} == {"metrics"}
     assert metrics["unsupported_reasons"]["rows"] == "left out by --check"
@@ -86,7 +86,7 @@ def test_a_case_from_standard_input(mergecheck: Mergecheck, monkeypatch: pytest.
 
 
 def test_one_case_of_several(mergecheck: Mergecheck, folder: Path) -> None:
-    """A file of several cases needs the id of one; the message says how to give it."""
+    """A file of several cases needs the id of one; the message shows how to give it."""
     lines = (json.dumps(case_document(id=name)) for name in ("first", "second"))
     (folder / "two.jsonl").write_text("\n".join(lines))
     refused = mergecheck("run", "two.jsonl", "--engine", ECHO)
@@ -96,7 +96,7 @@ def test_one_case_of_several(mergecheck: Mergecheck, folder: Path) -> None:
 
 
 def test_an_engine_that_is_down(mergecheck: Mergecheck, case_file: str) -> None:
-    """A lost engine says nothing about the merge: exit code 3 and the reason."""
+    """A lost engine proves nothing about the merge: exit code 3 and the reason."""
     ended = mergecheck("run", case_file, "--engine", DOWN, "--json")
     assert (ended.code, ended.json["verdict"], ended.json["outcome"]) == (3, "engine_error", None)
     assert "does not answer" in ended.json["reason"]
@@ -168,7 +168,7 @@ def test_help_and_version(mergecheck: Mergecheck, snapshot: SnapshotAssertion) -
 
 
 def test_doctor(mergecheck: Mergecheck) -> None:
-    """Every line says ok, or how to fix it; the JSON says the same."""
+    """Every line is ok, or names the fix; the JSON has the same."""
     ended = mergecheck("doctor", "--json")
     names = {check["name"] for check in ended.json["checks"]}
     assert {"java", "python", "duckdb", "engines", "work folder"} <= names
@@ -182,7 +182,7 @@ def test_doctor(mergecheck: Mergecheck) -> None:
 
 
 def test_doctor_without_java(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing Java is told with the way to get it; engines on Spark cannot be used, the others can."""
+    """A missing Java is reported with the way to get it; engines on Spark cannot be used, the others can."""
     monkeypatch.setenv("JAVA_HOME", str(folder / "nothing"))
     usable = {engine["name"]: engine["ok"] for engine in mergecheck("doctor", "--json").json["engines"]}
     assert (usable["duckdb"], usable["pyspark"], usable["delta-spark"]) == (True, False, False)

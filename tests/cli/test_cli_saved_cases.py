@@ -123,7 +123,7 @@ def test_a_hostile_id_makes_no_path(mergecheck: Mergecheck, folder: Path) -> Non
 
 @pytest.mark.usefixtures("width")
 def test_a_case_is_shrunk(mergecheck: Mergecheck, finding: str, folder: Path, snapshot: SnapshotAssertion) -> None:
-    """The smaller case shows the same difference, is written where it was asked to be, and says where it comes from."""
+    """The smaller case shows the same difference, is written to the given place, and names its origin."""
     ended = mergecheck("cases", "shrink", finding, "--engine", FAULTY, "-o", "small.json", "--quiet")
     assert (ended.code, ended.err) == (1, "")
     assert ended.out == snapshot
@@ -149,7 +149,7 @@ def test_what_cannot_be_shrunk(mergecheck: Mergecheck, finding: str, folder: Pat
 
 @pytest.mark.usefixtures("width", "finding")
 def test_cases_are_listed(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotAssertion) -> None:
-    """The findings, or what is given; with where they come from."""
+    """The findings, or the given cases; with their origin."""
     write_case(folder / "own.json", id="my\x1b[2Jown")
     ended = mergecheck("cases", "list", ".mergecheck/findings", "own.json")
     assert ended.code == 0
@@ -181,7 +181,7 @@ def test_cases_are_compared(mergecheck: Mergecheck, finding: str, folder: Path, 
 
 
 def test_findings_are_pruned(mergecheck: Mergecheck, finding: str, folder: Path) -> None:
-    """Only listed without --yes; then duplicates, what is set aside, and what is fixed go, with their reports."""
+    """Only listed without --yes; then duplicates, cases set aside, and fixed ones go, with their reports."""
     store = folder / ".mergecheck" / "findings"
     larger = case_document()["target"] | {"files": [[[1, "a"], [None, "n"], [7, "x"]], [[3, "c"]]]}
     write_case(store / "d4e5f6.json", id="d4e5f6", target=larger, origin=ORIGIN)

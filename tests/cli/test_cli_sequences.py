@@ -1,4 +1,4 @@
-"""``lab sequences``: its exit codes, and what it refuses before it starts an engine, with writers in turn, too."""
+"""``lab sequences``: its exit codes, and its refusals before it starts an engine, with writers in turn, too."""
 
 from __future__ import annotations
 

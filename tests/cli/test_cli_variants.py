@@ -1,4 +1,4 @@
-"""What a user of ``variants`` and ``bisect`` sees without Spark: the list, and mistakes that are told apart."""
+"""``variants`` and ``bisect`` without Spark: the list, and a message for each mistake."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_switch_of_an_engine_is_tried_proved_and_bisected(mergecheck: Mergeche
 
 
 def test_a_switch_and_the_one_that_it_needs_have_proofs_of_their_own(mergecheck: Mergecheck, case_file: str) -> None:
-    """What is needed is compared without it, and not with itself."""
+    """A needed value is compared with the run without it, and not with itself."""
     engine = ("--engine", "echo_engine:FetchesInBulk")
     ended = mergecheck("variants", case_file, *engine, "--variant", "acme.fetch=on", "--require-path", "fetch")
     assert ended.code == 0

@@ -1,6 +1,6 @@
 """What every verb prints, at 80 and at 120 columns: the commands of a user, one after the other in one folder.
 
-Left out are ``doctor``, whose lines say what this machine has, and ``import``, ``learn`` and ``scale``, whose own tests
+Left out are ``doctor``, whose lines depend on this machine, and ``import``, ``learn`` and ``scale``, whose own tests
 show them.
 """
 
@@ -57,7 +57,7 @@ _CASES = {"agree": 8, "deviates": 0, "unsupported": 1, "mismatch": 0, "error": 0
 _RELEASE = {"engine": "some-engine", "features": {}, "unsupported": {"a reason": 1}, "differences": [], "down": None}
 STORED = {"seed": 1, "engines": [{**_RELEASE, "version": version, "totals": _CASES} for version in ("1.10.0", "1.9.0")]}
 DRAWING = ("fuzz ", "lab matrix ", "lab merge-runs ", "lab sequences ")
-"""What they draw, and so what they count, changes with the generator; numbers are left out."""
+"""Their draws, and so their counts, change with the generator; numbers are left out."""
 SHOWN_ELSEWHERE = {"doctor", "cases import", "config schema", "config trust", "lab scale", "exhaust"}
 
 

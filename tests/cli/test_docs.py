@@ -62,7 +62,7 @@ def has_heading(page: Path, path: str, anchor: str) -> bool:
 
 
 def test_commands_exist() -> None:
-    """Every verb and option of ``mergecheck`` in the code of a page exists; the change log tells of old ones, too."""
+    """Every verb and option of ``mergecheck`` in the code of a page exists; the change log names old ones, too."""
     unknown = [
         f"{page.relative_to(ROOT)}: {problem}"
         for page in PAGES
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_seen() -> None:
 
 
 def is_setting(name: str) -> bool:
-    """Tell settings of the merge and of cases, the group of entry points, and files, from names in Python."""
+    """Distinguish settings of the merge and of cases, the group of entry points, and files from names in Python."""
     others = {
         "mergecheck.engines",
         "mergecheck.iceberg.format",
@@ -162,7 +162,7 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def problems(verb: str, rest: str) -> Iterator[str]:
-    """Tell which words of a command the command line does not know."""
+    """List the words of a command that the command line does not know."""
     command = cli.get_command(click.Context(cli), verb)
     if command is None:
         yield verb

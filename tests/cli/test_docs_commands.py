@@ -32,7 +32,7 @@ FROM_THE_WHEEL = {"executor.md", "optimisation.md", "my-tables.md", "ci.md"}  # 
 def test_commands_run(
     page: Path, mergecheck: Callable[..., Ended], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They end with the exit codes, and print the lines, that the page tells."""
+    """They end with the exit codes, and print the lines, of the page."""
     monkeypatch.setattr("sys.dont_write_bytecode", True)  # an edit within a second would not be seen
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(sys, "path", list(sys.path))  # the engine's folder is put there

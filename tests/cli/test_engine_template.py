@@ -1,4 +1,4 @@
-"""What a newcomer's first engine gets: cases that it takes, a fault found at once, reasons where nothing is judged."""
+"""A newcomer's first engine: cases that it takes, a fault found at once, reasons where nothing is judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command imports: modules are counted, since times depend on the machine."""
+"""The imports of a command: modules are counted, since times depend on the machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_FOR_HELP, MOST_FOR_A_CASE = 45, 370  # 35 and 336 on the day of writing
 
 
 def modules_of(folder: Path, *arguments: str) -> list[str]:
-    """Run a command in a process of its own, and list what it has imported by its end."""
+    """Run a command in a process of its own, and list its imports at the end."""
     code = f"""
 import sys
 from mergecheck.harness.cli.command_line import main

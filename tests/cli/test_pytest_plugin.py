@@ -1,4 +1,4 @@
-"""The pytest front, run in a pytest of its own; it has a process of its own where the process is what is tested."""
+"""The pytest front, run in a pytest of its own; it has a process of its own if the process is tested."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 @pytest.fixture(scope="module", autouse=True)
 def everything_imported() -> None:
-    """Import what a run imports: pytester forgets new modules after each run, and compiled ones load only once."""
+    """Import the modules of a run: pytester forgets new modules after each run, and compiled ones load only once."""
     for module in pkgutil.walk_packages(mergecheck.__path__, "mergecheck."):
         if ".engines." not in module.name or ".duckdb." in module.name:
             importlib.import_module(module.name)
@@ -107,7 +107,7 @@ def test_items_can_be_selected(project: pytest.Pytester) -> None:
 
 
 def test_an_unsupported_case_is_skipped(project: pytest.Pytester) -> None:
-    """A case that was not verified never passes; its reason is told."""
+    """A case that was not verified never passes; its reason is shown."""
     result = run(project, "--mergecheck-case", "cases.jsonl", "--mergecheck-engine", "echo_engine:KnowsNothing", "-rs")
     result.assert_outcomes(skipped=2)
     result.stdout.fnmatch_lines(["*knows-nothing: anything*"])
@@ -158,7 +158,7 @@ def test_a_drawn_case_fails_with_a_report_and_is_kept(project: pytest.Pytester) 
         ]
     )
     (project.path / "test_drawn.py").unlink()
-    # pytest repeats the whole message in its summary if the environment says CI.
+    # pytest repeats the whole message in its summary if the environment has CI set.
     (line,) = {line for line in result.outlines if "In pytest:" in line}
     again = run(project, *shlex.split(line.partition(": ")[2])[1:])
     again.assert_outcomes(failed=1)

@@ -138,7 +138,7 @@ def test_the_list_of_findings_has_each_once() -> None:
     ],
 )
 def test_releases_that_introduced_and_mended_a_finding(states: dict[str, str], introduced: str, mended: str) -> None:
-    """Releases are ordered as versions, and one that cannot tell counts for neither."""
+    """Releases are ordered as versions, and one that cannot decide counts for neither."""
     assert findings.introduced_and_mended(states) == (introduced, mended)
 
 

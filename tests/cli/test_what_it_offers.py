@@ -1,6 +1,6 @@
-"""docs/what-it-offers.md, line by line: what a user would type, its exit code, and what must be in the output.
+"""docs/what-it-offers.md, line by line: the command that a user would type, its exit code, and its output.
 
-A line is tried by commands of its own, or by tests that do what a user would do.
+A line is tried by commands of its own, or by tests that act like a user.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ def numbered_lines() -> dict[int, str]:
     ],
 )
 def test_a_line_holds(mergecheck: Mergecheck, case_file: str, number: int, typed: Typed) -> None:
-    """The command does what its line of the page says."""
+    """The command does as its line of the page promises."""
     assert case_file == "case.json"
     ended = mergecheck(*shlex.split(typed.command))
     said = ended.out + ended.err
@@ -346,7 +346,7 @@ def test_what_looks_alike_is_told_apart(mergecheck: Mergecheck, folder: Path, na
 
 
 def test_changed_files_choose_the_features(mergecheck: Mergecheck, folder: Path) -> None:
-    """What the configuration says of a file that was changed since a commit of git."""
+    """The configuration's entry for a file that was changed since a commit of git."""
     (folder / "joins").mkdir()
     (folder / "joins" / "keys.py").write_text("1\n")
     (folder / "mergecheck.toml").write_text('[fuzz]\nfocus-paths = ["joins/*=null-keys"]\n')

@@ -1,4 +1,4 @@
-"""Helpers of the tests of engines are modules beside them, and beside those of the command line."""
+"""Helpers of the tests of engines are modules next to them, and next to the command line's."""
 
 from __future__ import annotations
 

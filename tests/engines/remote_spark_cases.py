@@ -58,7 +58,7 @@ def remote_spark_cases() -> tuple[Case, ...]:
 
 
 def write_cases(folder: Path) -> Path:
-    """Write the cases to a folder for ``mergecheck replay``, after a look at what they stand for."""
+    """Write the cases to a folder for ``mergecheck replay``, after a look at their purpose."""
     assert {evaluate(case).answer.path for _, case in _AGREEING} == set(MergePath) - {MergePath.E}
     assert all(evaluate(case).answer.path is path for path, case in _AGREEING)
     cases = remote_spark_cases()

@@ -1,4 +1,4 @@
-"""A merge that goes round Spark's join gives what the join gives, and leaves to the join what it cannot do exactly."""
+"""A merge without Spark's join gives the same as the join, and leaves to the join all that it cannot do exactly."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ MUTANTS = {
     ),
 }
 WORKER_MUTANTS = {
-    "all clauses do what the first one does": (
+    "all clauses act like the first one": (
         "upsert",
         Change(function=f"{WORKERS}.replaced_rows._rows_of_clause", replace="clauses[number]", by="clauses[0]"),
     ),

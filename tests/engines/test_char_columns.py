@@ -1,4 +1,4 @@
-"""CHAR columns while Spark pads them: what is neither judged nor merged (R-822). All else is in the saved cases."""
+"""CHAR columns while Spark pads them: cases neither judged nor merged (R-822). All else is in the saved cases."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def engine() -> PySparkEngine:
 def test_every_interleaving_equals_a_serial_order(
     engine: PySparkEngine, name: str, count: int, endings: dict[EndingKind, int]
 ) -> None:
-    """A merge loses if another commit came after it read; it has nothing to do if it reads what an append brought."""
+    """A merge loses if another commit came after it read; it has nothing to do if it reads the appended rows."""
     tally = Tally(SCENARIOS[name])
     for one in enumerate_interleavings(tally.scenario, engine, MergeReference()):
         tally.add(one)

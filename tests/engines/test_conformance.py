@@ -42,7 +42,7 @@ def check(case: Case, engine: Engine) -> CaseReport:
 
 
 class Reference:
-    """Answers what the reference says, or forgets the rows that NOT MATCHED BY SOURCE changed."""
+    """Repeats the reference's answer, or forgets the rows that NOT MATCHED BY SOURCE changed."""
 
     name = "reference"
     version = "1"
@@ -85,7 +85,7 @@ def test_our_own_merge_conforms() -> None:
 
 @pytest.mark.spark
 def test_delta_lake_itself_agrees_with_what_the_suite_expects() -> None:
-    """A sixth of the suite, and what is known to fail; ``mergecheck engine conform delta-spark`` runs all of it."""
+    """A sixth of the suite, and the cases known to fail; ``mergecheck engine conform delta-spark`` runs all of it."""
     engine = DeltaSparkEngine(start_session())
     verdicts = {
         case.id: check(case, engine).verdict

@@ -55,7 +55,7 @@ def test_every_path_and_error_is_the_same_on_connect(server: str, tmp_path: Path
 
 @pytest.mark.spark
 def test_delta_spark_says_what_a_server_lacks(server: str, tmp_path: Path) -> None:
-    """No client can load jars into a server: the message says how to start one that has Delta Lake."""
+    """No client can load jars into a server: the message shows how to start one with Delta Lake."""
     arguments = ("fuzz", "--engine", "delta-spark", "--max-cases", "1", "--no-deviations", "--remote", server)
     message = r"exit code 3[\s\S]*without Delta Lake.*--packages io\.delta:delta-spark_"
     with pytest.raises(AssertionError, match=message) as caught:
@@ -65,7 +65,7 @@ def test_delta_spark_says_what_a_server_lacks(server: str, tmp_path: Path) -> No
 
 @pytest.mark.spark
 def test_a_store_that_the_server_cannot_read_is_named(server: str, tmp_path: Path) -> None:
-    """Workers reach the store, but the server has no S3A: the message says how to start one that has."""
+    """Workers reach the store, but the server has no S3A: the message shows how to start one with it."""
     message = r"exit code 3[\s\S]*cannot read s3a://[\s\S]*--packages org\.apache\.hadoop:hadoop-aws:"
     with s3_bucket() as bucket:
         place = ("--remote", server, "--table-root", f"s3a://{bucket.name}/tables")

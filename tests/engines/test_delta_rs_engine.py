@@ -1,4 +1,4 @@
-"""The engine ``delta-rs`` on the installed release: what it shows of a merge, and how it tells failures."""
+"""The engine ``delta-rs`` on the installed release: its results of a merge, and its failures."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_what_it_cannot_say_is_unsupported(engine: DeltaRsEngine) -> None:
     ("raised", "error"), [(WorkerLostError("signal 6"), "CRASHED"), (WorkerTimeoutError("60 s"), "TIMED_OUT")]
 )
 def test_a_lost_process_is_an_answer(raised: Exception, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crash or a hang while merging is what the system under test did."""
+    """A crash or a hang while merging is the fault of the system under test."""
     started = DeltaRsEngine()
 
     def ask(*_: Any, **__: Any) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def said(given: Case) -> MergeCalls:
 
 
 def condition(text: str, **given: Any) -> str:
-    """Say one condition of a MATCHED clause."""
+    """Translate one condition of a MATCHED clause."""
     (_, arguments), *_ = said(case(f"WHEN MATCHED AND {text} THEN DELETE", **given)).clauses
     predicate: str = arguments["predicate"]
     return predicate
@@ -100,7 +100,7 @@ def test_negative_zero_is_kept_out_of_comparisons() -> None:
 
 
 def test_large_values_are_kept_out_of_arithmetic() -> None:
-    """DataFusion wraps where Spark fails; what the columns in use hold decides, whatever others hold."""
+    """DataFusion wraps where Spark fails; only the values of the columns in use matter."""
     row = (1, 2**62, *ROW[2:])
     with pytest.raises(UntranslatableError, match="near the end of a type"):
         condition("T.V + 1 > 0", row=row)
@@ -133,7 +133,7 @@ def test_a_star_is_delta_rss_own_where_both_mean_the_same_columns() -> None:
 
 
 def test_settings_of_its_own_become_arguments() -> None:
-    """They change how a merge runs; one that delta-rs does not have is told, not dropped."""
+    """They change how a merge runs; one that delta-rs does not have is reported, not dropped."""
     conf = {"delta-rs.streamed_exec": "false", "delta-rs.stream": "true"}
     calls = said(case("WHEN MATCHED THEN DELETE", conf=conf))
     assert (calls.options, calls.stream) == ({"streamed_exec": False}, True)

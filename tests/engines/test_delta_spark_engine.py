@@ -196,6 +196,6 @@ def test_exported_scripts_run_on_spark(engine: DeltaSparkEngine) -> None:
     script = exported(SavedCase(case=case, path=Path("case.json")), Format.PYSPARK)
     body = script[script.index("spark.sql(") :]
     names = {"spark": session}
-    exec(compile(body, "case.py", "exec"), names)  # noqa: S102 - what was exported
+    exec(compile(body, "case.py", "exec"), names)  # noqa: S102 - the exported script
     assert sorted(map(tuple, names["rows"])) == wanted
     session.sql("DROP TABLE target")

@@ -1,4 +1,4 @@
-"""The cases that tell dialects apart, on the engines that have them."""
+"""The cases on which dialects differ, on the engines that have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DuckDB's own MERGE as an engine: what it is asked, what it answers, what it cannot say."""
+"""DuckDB's own MERGE as an engine: its statements, its answers, its refusals."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_said_is_refused_beforehand(engine: DuckDbEngine) -> None
 
 @pytest.mark.parametrize("source", ["", "parquet"])
 def test_a_case_may_run_twice(engine: DuckDbEngine, source: str) -> None:
-    """What was prepared for the first run serves the second one, files and all."""
+    """The second run uses all that was prepared for the first one, files too."""
     case = _case(conf={"duckdb.database": "file", **({"duckdb.source": source} if source else {})})
     assert engine.run(case) == engine.run(case)
     assert isinstance(engine.run(case), Outcome)
@@ -192,7 +192,7 @@ def test_constraints_defaults_and_generated_columns_are_duckdbs_own(engine: Duck
 
 
 def test_a_stored_value_that_is_not_computed_is_unsupported(engine: DuckDbEngine) -> None:
-    """Delta keeps what a file holds; DuckDB computes the column whenever it is read."""
+    """Delta keeps the value of a file; DuckDB computes the column whenever it is read."""
     target = {"schema": "id INT, g INT GENERATED ALWAYS AS (id + 1), v STRING", "rows": [[1, 2, "a"], [2, 0, "b"]]}
     delete = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
     reason = "a stored value that its generated column does not compute"
@@ -264,7 +264,7 @@ def test_bound_operands_in_conditions(text: str, engine: DuckDbEngine) -> None:
 
 
 def test_names_in_any_case_are_not_held_against_it(engine: DuckDbEngine) -> None:
-    """DuckDB knows no session whose names are case-sensitive; what it then merges breaks no rule of its own."""
+    """DuckDB knows no session whose names are case-sensitive; its merges then break no rule of its own."""
     sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.ID = s.ID"
     assert engine.run(_case(sql, conf={"spark.sql.caseSensitive": "true"})) == Unsupported(
         "DuckDB knows names in any case"

@@ -99,7 +99,7 @@ def test_a_case_with_everyday_properties_and_settings_is_judged(
 
 
 def test_the_commit_of_the_merge_is_judged_if_a_compaction_follows(delta_spark: DeltaSparkEngine) -> None:
-    """Metrics, change feed and path are those of the merge, though the newest commit is another one."""
+    """Metrics, change feed and path come from the merge, though the newest commit is another one."""
     conf = {"spark.databricks.delta.autoCompact.minNumFiles": "2"}
     properties = {"delta.autoOptimize.autoCompact": "true", "delta.enableChangeDataFeed": "true"}
 

@@ -1,4 +1,4 @@
-"""``cases export`` to Sail's and Comet's tests: what is written is read as they read it, here on Delta Lake itself."""
+"""``cases export`` to Sail's and Comet's tests: the files are read as they read them, here on Delta Lake itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports about needless or too little reading, as cases of three files: what is needed, and what engines do."""
+"""Reports about needless or too little reading, as cases of three files: the needed work, and the engines' work."""
 
 from __future__ import annotations
 

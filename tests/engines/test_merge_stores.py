@@ -1,4 +1,4 @@
-"""Merges into tables of an S3-compatible store: each does what it does on a disk, and leaves nothing else behind."""
+"""Merges into tables of an S3-compatible store: each acts as on a disk, and leaves nothing else behind."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def _with_another_first(spark: SparkSession, table: str, sql: str, other: str) -
 
 
 def test_a_commit_whose_answer_was_lost_is_known_again(bucket: Bucket) -> None:
-    """A client that asks twice is told that the file exists: its own file, which is no other's commit."""
+    """A client that asks twice learns that the file exists: its own file, which is no other's commit."""
     log = LogStore(f"s3a://{bucket.name}/lost", access=_access(bucket))
     assert log.try_create(0, [{"commitInfo": {"txnId": "mine"}}])
     assert log.try_create(0, [{"commitInfo": {"txnId": "mine"}}])
@@ -255,7 +255,7 @@ def test_what_a_store_refuses_is_named(spark: SparkSession, bucket: Bucket) -> N
 
 
 def test_files_that_cannot_be_put_are_discarded(bucket: Bucket, tmp_path: Path) -> None:
-    """A worker's file goes from its disk and from the store, and what the store does not take is not hidden."""
+    """A worker's file goes from its disk and from the store, and a refusal of the store is not hidden."""
     access = _access(bucket)
     folder = mock.patch("tempfile.tempdir", str(tmp_path))
     with folder:
@@ -282,7 +282,7 @@ def test_files_that_cannot_be_put_are_discarded(bucket: Bucket, tmp_path: Path) 
 def test_random_cases_agree_on_tables_in_a_store(
     spark: SparkSession, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The harness copies each case's tables into the store, and compares what is there afterwards."""
+    """The harness copies each case's tables into the store, and compares the result there."""
     monkeypatch.setattr("mergecheck.harness.engines.spark.config._Chosen.place", _place(bucket, "cases"))
     engine = PySparkEngine(spark)
     verdicts = Counter(check_case(drawn.case, engine).verdict for drawn in islice(samples(8), NUM_CASES))
@@ -293,7 +293,7 @@ def test_random_cases_agree_on_tables_in_a_store(
 def test_a_living_table_goes_to_the_store_and_back(
     spark: SparkSession, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The steps between merges are done on the local copy, which each merge replaces by what the store holds."""
+    """The steps between merges are done on the local copy, which each merge replaces by the store's table."""
     monkeypatch.setattr("mergecheck.harness.engines.spark.config._Chosen.place", _place(bucket, "sequences"))
     _, sequence = next(sequences(1, num_steps=4))
     report = run_sequence(sequence, PySparkEngine(spark))

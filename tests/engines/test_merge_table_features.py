@@ -146,7 +146,7 @@ EVOLVING = (
 def test_a_table_with_renamed_and_dropped_columns(spark: SparkSession, tmp_path: Path, mode: str) -> None:
     """R-709: Delta Lake finds the columns that evolution adds, by name and by id; an old column of the name stays gone.
 
-    What was renamed is read by its old name in the files, also if it is a partition column.
+    A renamed column is read by its old name in the files, also if it is a partition column.
     """
     mapped = f"'delta.columnMapping.mode' = '{mode}'"
     table = DeltaTable.create(spark, tmp_path / f"mapped_{mode}", properties=mapped, clause="PARTITIONED BY (v)")

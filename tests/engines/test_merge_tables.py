@@ -47,7 +47,7 @@ def table(
     fields: tuple[Any, ...] = (ID, NUMBER),
     properties: dict[str, str] | None = None,
 ) -> str:
-    """Write a table of two files, one per row, and say where it is."""
+    """Write a table of two files, one per row, and return its place."""
     schema = pa.schema([(field["name"], pa.int32()) for field in fields])
     actions: list[dict[str, Any]] = [
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": FEATURES}},

@@ -1,4 +1,4 @@
-"""The engine postgres: what is translated, and merges on a server of its own."""
+"""The engine postgres: translated statements, and merges on a server of its own."""
 
 from __future__ import annotations
 

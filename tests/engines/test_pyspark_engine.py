@@ -1,4 +1,4 @@
-"""The adapter of this project's own MERGE: set-up, observation, and what becomes of everything that goes wrong."""
+"""The adapter of this project's own MERGE: set-up, observation, and every failure."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def engine_on(spark: FakeSpark) -> PySparkEngine:
 
 
 class FakeMerge:
-    """Takes the place of ``merge_sql``: notes what it is given, then does what the test says."""
+    """Takes the place of ``merge_sql``: notes its arguments, then acts as the test asks."""
 
     def __init__(self, spark: FakeSpark, effect: Any) -> None:
         self.spark = spark
@@ -145,7 +145,7 @@ def test_a_merge_without_commit_is_observed(spark: FakeSpark, merge_with: Any) -
 
 
 def test_a_commit_is_observed_from_the_log(spark: FakeSpark, merge_with: Any) -> None:
-    """Metrics come from the history, not from what the command says of itself."""
+    """Metrics come from the history, not from the command's own row."""
     merge_with(commit)
     outcome = engine_on(spark).run(CASE)
     assert isinstance(outcome, Outcome)
@@ -329,7 +329,7 @@ def test_lanes_are_chosen_by_statement_and_schema() -> None:
 
 
 def test_most_cases_of_delta_spark_run_with_code_generation() -> None:
-    """As users run it; the cases as in production are those of ``pyspark``."""
+    """As users run it; the cases as in production run on ``pyspark``."""
     cases = [replace(CASE, sql=f"{UPSERT} -- {number}") for number in range(400)]
     profiles = [profile_of(case, DeltaSparkEngine.profiles) for case in cases]
     assert 40 <= profiles.count(Profile.TINY) <= 100

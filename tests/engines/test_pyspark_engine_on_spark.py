@@ -69,7 +69,7 @@ def test_sessions_that_start_at_once_give_the_streams_back(engine: PySparkEngine
     assert [(each.st_dev, each.st_ino) for each in after] == [(each.st_dev, each.st_ino) for each in before]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists what a process has mapped")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the files that a process has mapped")
 def test_the_jvm_maps_the_class_archive_that_it_is_given() -> None:
     """It is given none if there was none when this process started Spark."""
     java = cast("Any", start_session())._jvm.java.lang
@@ -80,7 +80,7 @@ def test_the_jvm_maps_the_class_archive_that_it_is_given() -> None:
 
 
 def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd: pytest.CaptureFixture[str]) -> None:
-    """A user sees the harness; what Spark and PySpark say of an error is in the answer."""
+    """A user sees the harness; the messages of Spark and PySpark are in the answer."""
     nowhere = "MERGE INTO target t USING (SELECT * FROM nowhere) s ON t.id = s.id WHEN MATCHED THEN DELETE"
     result = engine.run(replace(CASE, sql=nowhere))
     assert isinstance(result, Rejection)

@@ -79,7 +79,7 @@ def _type(text: str) -> DataType:
 
 
 def literals(source: str) -> list[str]:
-    """Spell the values of a type as Spark SQL."""
+    """Write the values of a type as Spark SQL."""
     if source == "BINARY":
         return BYTES
     if source == "STRING":
@@ -157,7 +157,7 @@ PAIRS = [(source, target) for source in SOURCES for target in TARGETS if source 
 def test_casts_mean_the_same(
     source: str, target: str, failure: Failure, spark: SparkSession, connection: duckdb.DuckDBPyConnection
 ) -> None:
-    """A cast gives Spark's value or Spark's error class; the reference may say that it does not know."""
+    """A cast gives Spark's value or Spark's error class; the reference may abstain."""
     spark.conf.set("spark.sql.ansi.enabled", str(failure is not Failure.LEGACY).lower())
     schema = Schema((Field("v", _type(target)),))
 

@@ -222,7 +222,7 @@ def table() -> DataFrame:
 
 @pytest.mark.parametrize(("text", "unknown"), EXPRESSIONS.items(), ids=range(len(EXPRESSIONS)))
 def test_a_function_gives_what_spark_gives(text: str, unknown: int | None, table: DataFrame) -> None:
-    """Row by row the value is Spark's, or the error class is; ``None`` stands for what is not translated at all."""
+    """Row by row the value is Spark's, or the error class is; ``None`` stands for calls without a translation."""
     if unknown is None:
         with pytest.raises((UnsupportedByReferenceError, RejectedError)):
             in_duckdb(text)

@@ -343,6 +343,6 @@ def test_a_wrong_source_query_is_refused_with_sparks_class(text: str, spark: Spa
 
 @pytest.mark.parametrize("text", UNSUPPORTED)
 def test_what_is_not_certain_is_unsupported(text: str) -> None:
-    """The reference says nothing rather than guess."""
+    """The reference abstains rather than guess."""
     with pytest.raises(UnsupportedByReferenceError):
         evaluated(text)

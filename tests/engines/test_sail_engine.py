@@ -1,4 +1,4 @@
-"""The engine sail: what it is asked, and the findings of its page, on the release that runs by default."""
+"""The engine sail: its statements, and the findings of its page, on the release that runs by default."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_both_sides_refuse_an_ambiguous_merge(engine: SailEngine) -> None:
 
 @pytest.mark.packaging
 def test_a_merge_that_changes_no_row_tells_no_metrics(engine: SailEngine) -> None:
-    """Sail tells them in the commit, and makes none."""
+    """Sail reports them in the commit, and makes none."""
     report = check_case(replace(UPSERT, sql=f"{ON} WHEN MATCHED AND s.v > 'x' THEN DELETE"), engine)
     assert report.verdict is Verdict.AGREE, report.mismatches
     assert "metrics" in {check.value for check in report.unsupported_checks}

@@ -156,7 +156,7 @@ def test_duckdb_alone_does_not_ask(engine: Engine) -> None:
 
 
 class WithoutSpark:
-    """An engine that needs no Spark; what it does is not asked here."""
+    """An engine that needs no Spark; its answers do not matter here."""
 
     name, version, capabilities = "without-spark", "1", Capabilities()
 

@@ -1,4 +1,4 @@
-"""Table roots in an S3-compatible store, as the command line reaches them: engines agree, wrong roots are told."""
+"""Table roots in an S3-compatible store, as the command line reaches them: engines agree, wrong roots are refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_engines_agree_on_tables_in_a_store(bucket: Bucket, tmp_path: Path) -> N
 def test_a_store_that_cannot_be_used_is_the_user_s_error(
     bucket: Bucket, tmp_path: Path, *, root: str, changes: dict[str, str], message: str
 ) -> None:
-    """Exit code 2 before any engine starts: what was given, what is allowed, and never a secret."""
+    """Exit code 2 before any engine starts: the given value, the allowed ones, and never a secret."""
     text = root.format(name=bucket.name, secret=SECRET)
     with pytest.raises(AssertionError, match="exit code 2") as caught:
         mergecheck_json(tmp_path, "fuzz", "--table-root", text, environment={**bucket.environment, **changes})

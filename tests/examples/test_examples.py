@@ -1,4 +1,4 @@
-"""Each example runs in a copy of its folder, as its README says, in a short form."""
+"""Each example runs in a copy of its folder, as in its README, in a short form."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_no_bad_input_ends_in_a_traceback_or_a_hang() -> None:
 
 
 def test_the_trial_sees_faults() -> None:
-    """Each kind of fault is told from what is right."""
+    """Each kind of fault is distinguished from the right text."""
     assert outcome_of(["run"])[0] is Outcome.REFUSED
     assert outcome_of(["cases", "show", "{folder}/case.json"], case_json=json.dumps(CASE))[0] is Outcome.RAN
     with CliRunner().isolation() as (_, err, _runner):
@@ -194,7 +194,7 @@ def test_output_that_nobody_takes(output: str | None, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-", "2>/dev/full"])
 def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
-    """The verdict is the exit code, and what is written goes nowhere."""
+    """The verdict is the exit code, and the output goes nowhere."""
     case = {**CASE, "id": "x", "sql": CASE["sql"].replace("AND", "OR")}
     (tmp_path / "case.json").write_text(json.dumps(case))
     command = f"exec {MERGECHECK} run case.json --engine duckdb --trust {closed}"

@@ -1,4 +1,4 @@
-"""Cases from strangers: what is not shown harmless is refused before any engine runs; nothing is touched or read."""
+"""Cases from strangers: a text not shown harmless is refused before any engine runs; nothing is touched or read."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_mutations_that_pass_read_and_call_nothing() -> None:
 
 
 def without_strings_and_comments(sql: str) -> str:
-    """Blank what is neither code nor name, by a reading of its own: character by character."""
+    """Blank all but code and names, by a reading of its own: character by character."""
     code, at, depth = "", 0, 0
     while at < len(sql):
         if sql.startswith("/*", at) and not (depth == 0 and sql.startswith("/*+", at)):
@@ -126,7 +126,7 @@ def test_no_clause_of_a_query_hides_anything(query: str) -> None:
 
 
 def test_the_list_of_functions_calls_no_code_and_reads_no_file() -> None:
-    """The list is what it says, and it has what people write."""
+    """The list has all that its title promises, and the forms that people write."""
     assert not FUNCTIONS & {"reflect", "java_method", "try_reflect", "input_file_name", "from_avro", "xpath"}
     assert {"coalesce", "row_number", "md5", "current_timestamp", "from_json", "uuid", "transform"} <= FUNCTIONS
 

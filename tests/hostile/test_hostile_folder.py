@@ -71,13 +71,13 @@ class Theirs(PySparkEngine):
 
 
 def _is_namespace(name: str) -> bool:
-    """Return whether a name is that of a namespace package, which any module of its name hides, wherever it lies."""
+    """Return whether a name belongs to a namespace package, which any module of its name hides, wherever it lies."""
     found = find_spec(name)
     return found is not None and found.origin is None
 
 
 class Plant:
-    """A repository with a folder in it, both full of what a stranger may leave there.
+    """A repository with a folder in it, both full of files that a stranger may leave there.
 
     Attributes:
         work: where commands run.

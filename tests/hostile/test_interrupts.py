@@ -82,7 +82,7 @@ class Interrupted(Echo):
 
 @pytest.mark.parametrize("verb", ["replay", "fuzz"])
 def test_a_result_that_was_cut_off_is_marked(verb: str, tmp_path: Path) -> None:
-    """Whoever reads the document alone must not take it for that of a whole run; nor does the report for CI."""
+    """Whoever reads the document alone must not take it for a whole run's; nor does the report for CI."""
     (tmp_path / "breaks_off.py").write_text(ENGINE)
     case = {"format_version": 1, "target": table(1, "a"), "source": table(1, "b")}
     case["sql"] = f"MERGE INTO target t USING source s ON s.id = t.id {UPDATE}"

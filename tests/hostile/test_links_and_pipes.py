@@ -122,7 +122,7 @@ def test_an_option_that_names_a_link_of_the_clone(clone: Clone, arguments: tuple
 
 
 def test_links_between_files_of_the_project_and_of_the_users_own(clone: Clone) -> None:
-    """What a user arranges in the project, and whatever he names outside of it, works as the system does it."""
+    """Links and pipes of a user in the project, and those that he names outside of it, work as in the system."""
     (clone.work / "pages").mkdir()
     (clone.work / "latest.html").symlink_to("pages/today.html")
     output_files.write_text(Path("latest.html"), "1")

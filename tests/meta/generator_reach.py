@@ -1,4 +1,4 @@
-"""What a generator must be able to produce, line by line, each item with a predicate over a drawn case.
+"""The cases that a generator must be able to produce, line by line, each item with a predicate over a drawn case.
 
 The list was derived from more than a hundred real bugs of MERGE in eleven engines. A line that no case can show has its
 reason in ``BY_DESIGN``.

@@ -1,4 +1,4 @@
-"""Predicates over the statement of a drawn case: its ON condition, its clauses and what they assign."""
+"""Predicates over the statement of a drawn case: its ON condition, its clauses and their assignments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def on_without_partition(drawn: DrawnCase) -> bool:
 
 
 def conjunct(side: MergeTable, *shapes: str) -> Predicate:
-    """Return whether ON has a part over one side only, of one of some shapes, beside a part over both."""
+    """Return whether ON has a part over one side only, in any of some shapes, beside a part over both."""
 
     def holds(drawn: DrawnCase) -> bool:
         parts = list(_conjuncts(drawn.merge.statement.condition))

@@ -1,4 +1,4 @@
-"""Predicates over what the tables of a drawn case hold and how they are stored."""
+"""Predicates over the rows of a drawn case's tables, and their storage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def labelled(*wanted: str) -> Predicate:
 
 
 def any_labelled(*wanted: str) -> Predicate:
-    """Return whether a case has one of some labels."""
+    """Return whether a case has any of some labels."""
     return lambda drawn: not drawn.features.isdisjoint(wanted)
 
 
@@ -104,7 +104,7 @@ def evolution(*, extra: int = 0, missing: int = 0, not_null: bool = False) -> Pr
 
 
 def named(*parts: str) -> Predicate:
-    """Return whether a column's name holds one of some texts."""
+    """Return whether a column's name holds any of some texts."""
     return lambda drawn: any(
         part in column.name for part in parts for column in (*drawn.merge.schemas.target, *drawn.merge.schemas.source)
     )

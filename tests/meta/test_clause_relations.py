@@ -95,7 +95,7 @@ NEW = (
     Relation("clauses of one action in any order", [("c", "a"), ("d", "a")], [("d", "a"), ("c", "a")]),
     Relation("a last clause without condition takes its own", [("c", "a"), (T, "a")], [(T, "a")]),
     Relation("an exclusion may be written out", [("c", "a"), ("d", "b")], [("c", "a"), (both("d", untrue("c")), "b")]),
-    Relation("the rest is what is not true", [("c", "a"), (T, "b")], [("c", "a"), (untrue("c"), "b")]),
+    Relation("the rest is not true", [("c", "a"), (T, "b")], [("c", "a"), (untrue("c"), "b")]),
     Relation(
         "the rest of a condition and its opposite is NULL",
         [("c", "a"), (no("c"), "b"), (T, "x")],

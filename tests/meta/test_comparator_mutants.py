@@ -294,7 +294,7 @@ OUTCOME_MUTANTS = {
 
 @pytest.mark.parametrize(("mutate", "check"), OUTCOME_MUTANTS.values(), ids=OUTCOME_MUTANTS.keys())
 def test_a_changed_outcome_is_noticed(mutate: Any, check: Any) -> None:
-    """What is not a row is compared too."""
+    """Other observables than rows are compared too."""
     right = outcome_of(Schema((Field("id", types.INT),)), ((1,),), cdf=((1, "insert"),))
     assert checks(right, mutate(right)) == {check}
 
@@ -328,7 +328,7 @@ def test_a_wrong_evolution_is_noticed(mutate: Any) -> None:
 
 
 def test_an_error_among_several_right_ones() -> None:
-    """Where no rule says which value fails first, each class is right, and only these are."""
+    """If no rule fixes the value that fails first, each class is right, and only these are."""
     wanted = Rejection(error_class="A", message="", other_classes=frozenset({"B.C"}))
     for error_class, agrees in {"A": True, "B.C": True, "B": True, "B.D": False, "D": False}.items():
         found = Rejection(error_class=error_class, message="m", unchanged=True)

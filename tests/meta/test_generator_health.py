@@ -1,4 +1,4 @@
-"""What the generator reaches: a fixed stream of cases, no engine.
+"""The reach of the generator: a fixed stream of cases, no engine.
 
 Every number here is a floor or a ceiling that the generator keeps with room to spare; a change that drops below one
 makes whole classes of faults invisible, and that must not happen unseen.
@@ -157,7 +157,7 @@ def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature
         # ... and conditions that seem to resolve it must not (R-321)
         ("outcome:ambiguous-by-on-alone", 0.005, 0.05),
         ("outcome:invalid", 0.01, 0.05),
-        # what the analysis decides needs many statements
+        # the rules of the analysis need many statements
         ("evolution:new-column-by-star", 0.03, 0.25),
         ("evolution:new-column-by-name", 0.03, 0.25),
         ("source:query", 0.1, 0.4),

@@ -38,6 +38,6 @@ def test_the_stream_contains_it(favoured: Streams, default_stream: DrawnOnDemand
 
 
 def test_what_is_out_of_reach_has_a_reason() -> None:
-    """No line is on both lists, and each reason says something."""
+    """No line is on both lists, and no reason is empty."""
     assert not BY_DESIGN.keys() & LINES.keys()
     assert all(len(reason.split()) > 4 for reason in BY_DESIGN.values())

@@ -1,4 +1,4 @@
-"""Mutation tests of what is compared besides rows: engines' recorded answers, each changed in one observable.
+"""Mutation tests of the observables besides rows: engines' recorded answers, each changed in one observable.
 
 ``python -m tools.benchmarks.record_answers ENGINE`` records the answers anew.
 """

@@ -103,7 +103,7 @@ def fuzz(engine: PySparkEngine) -> tuple[Finding, Path]:
 
 
 def test_a_fault_that_disturbs_the_watch_is_run(engine: PySparkEngine) -> None:
-    """What it spoils for the right merge beside it is no mistake of the merge, and ends with the watch."""
+    """Its harm to the right merge beside it is no mistake of the merge, and ends with the watch."""
     spoil = Change(
         function="merge.table.writing.checks.table_checks",
         replace="relation = Relation(",

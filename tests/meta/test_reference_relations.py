@@ -57,7 +57,7 @@ AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 @pytest.fixture(scope="module")
 def drawn() -> list[tuple[Case, Reference]]:
     """Draw cases once, with the reference's answer."""
-    # what is broken on purpose, and times of day that the reference cannot tell alone, are in no relation's domain
+    # statements broken on purpose and times of day, which the reference cannot compute alone, are in no domain
     profile = Profile().without(Feature.INVALID, Feature.TIME_ZONE)
     found = [drawn.case for drawn in itertools.islice(samples(2031, start=NUM_CASES, profile=profile), NUM_CASES)]
     return [(case, REFERENCE.evaluate(case)) for case in found]
@@ -86,11 +86,11 @@ def test_most_drawn_cases_are_predicted(drawn: list[tuple[Case, Reference]]) -> 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
 def test_relations_hold(relation: Relation, drawn: list[tuple[Case, Reference]]) -> None:
-    """What an engine may be asked without the reference, the reference keeps too."""
+    """The reference, too, keeps the relations that engines are asked without it."""
 
     def run(changed: Case) -> EngineResult:
         answer = REFERENCE.evaluate(changed).answer
-        # Only a relation that changes what the clauses do may leave the statements that must succeed.
+        # Only a relation that changes the clauses' effect may leave the statements that must succeed.
         assert isinstance(answer, Prediction) or relation.name in CHANGES_CLAUSES, (changed.sql, answer)
         return answered(answer)
 

@@ -67,7 +67,7 @@ def clauses(draw: st.DrawFn, kind: str) -> tuple[Clause, ...]:
 @settings(max_examples=250)
 @given(data=st.data())
 def test_reference_agrees_with_the_row_model(data: st.DataObject) -> None:
-    """Rows, change rows, exact metrics, path and ambiguity, on tables larger than those of the scopes."""
+    """Rows, change rows, exact metrics, path and ambiguity, on larger tables than the scopes have."""
     drawn = tuple(clause for kind in (MATCHED, NOT_MATCHED, BY_SOURCE) for clause in data.draw(clauses(kind)))
     statement = Statement(
         number=0,

@@ -7,7 +7,7 @@ from tools.benchmarks.rules_on_delta.__main__ import CHECKS
 
 
 def test_pages_cite_checks_that_there_are() -> None:
-    """A page that says so has a check; a check is of a rule."""
+    """A page that claims so has a check; a check is of a rule."""
     rules = load_rules()
     checked = {check.rule for check in CHECKS}
     assert {number for number, rule in rules.items() if "tools.benchmarks.rules_on_delta" in rule.body} <= checked

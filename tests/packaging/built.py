@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(*command: str | Path, cwd: Path, fails: bool = False) -> str:
-    """Run a command without the variables that lead Python to other packages, and return what it prints."""
+    """Run a command without the variables that lead Python to other packages, and return its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     environment["PATH"] = f"{Path(find_uv_bin()).parent}{os.pathsep}{environment.get('PATH', '')}"
     done = subprocess.run(  # noqa: S603 - commands of this module
@@ -39,7 +39,7 @@ def wheel_in(folder: Path) -> Path:
 
 
 def fresh_environment(wheel: Path, folder: Path, extra: str = "") -> Path:
-    """Install the wheel, with the locked versions of what it needs, and return the environment's interpreter."""
+    """Install the wheel, with the locked versions of its requirements, and return the environment's interpreter."""
     what = f"mergecheck[{extra}] @ {wheel.as_uri()}"
     locked = folder.with_suffix(".txt")
     options = ("--frozen", "--no-default-groups", "--no-emit-project", "--no-hashes")

@@ -1,4 +1,4 @@
-"""Cases kept for good: those that once failed here, those of Delta Lake's own suites, and those of the specification.
+"""Cases kept for good: from failures here, from Delta Lake's own suites, and from the specification.
 
 Every ``.json`` and ``.jsonl`` file below this folder, and every minimal case of a rule, is run on the merge and held
 against the reference and, if the case has one, against its ``expect``. ``statements`` has a test of its own.
@@ -81,7 +81,7 @@ def engine() -> Iterator[PySparkEngine]:
 @pytest.mark.spark
 @pytest.mark.parametrize("name", CASES)
 def test_saved_case(name: str, engine: PySparkEngine) -> None:
-    """The case agrees, or is rejected by both sides alike, or is one of the known gaps."""
+    """The case agrees, or is rejected by both sides alike, or is a known gap."""
     report = check_case(CASES[name], engine, reference=REFERENCE.evaluate)
 
     assert not report.mismatches, mismatch_report(case_document(report))

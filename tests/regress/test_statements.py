@@ -54,7 +54,7 @@ def test_the_share_that_is_judged(answered: list[Answered]) -> None:
 
 @pytest.mark.spark
 def test_the_engine_agrees_on_a_sample(answered: list[Answered]) -> None:
-    """Judged statements from every origin come to what the reference says."""
+    """Judged statements from every origin give the reference's answer."""
     engine = PySparkEngine()
     sample = [one.prepared for one in answered if one.is_judged][::SAMPLED]
 

@@ -65,7 +65,7 @@ class Table:
         return run_merge(self.spark, path=self.path, statement=parse_merge(sql), source=source)
 
     def prepared(self, sql: str, rows: Rows, **options: Any) -> MergeRun:
-        """Do what a merge does before it chooses an execution path."""
+        """Do the steps of a merge before it chooses an execution path."""
         runs: list[MergeRun] = []
 
         def stop(run: MergeRun) -> None:

@@ -28,7 +28,7 @@ def merge(clauses: str, **given: Any) -> Reference:
 
 
 def merge_facts(clauses: str, **given: Any) -> Facts:
-    """Tell what a merge of two small tables reaches, see ``merge_case``."""
+    """Return the reach of a merge of two small tables, see ``merge_case``."""
     case = merge_case(clauses, **given)
     return facts_of(case, REFERENCE.evaluate(case))
 
@@ -67,13 +67,13 @@ def merge_case(
 
 
 def predicted(reference: Reference) -> Prediction:
-    """Return the prediction, or fail showing what else the reference said."""
+    """Return the prediction, or fail and show the reference's other answer."""
     assert isinstance(reference.answer, Prediction), reference.answer
     return reference.answer
 
 
 def rejected(reference: Reference) -> str:
-    """Return the error class of a rejection, or fail showing what else the reference said."""
+    """Return the error class of a rejection, or fail and show the reference's other answer."""
     assert isinstance(reference.answer, Rejection), reference.answer
     return reference.answer.error_class
 

@@ -1,4 +1,4 @@
-"""Merges that Spark resolves, and what they assign."""
+"""Merges that Spark resolves, and their assignments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(spark: SparkSession, sql: str, *, target: str, source: str, conf: MergeC
 def assigned(
     spark: SparkSession, value: str, *, kind: str, target: str, conf: MergeConf | None = None, given: str = "s.v"
 ) -> Any:
-    """Give what a column of type ``target`` holds after ``SET v = given`` where ``s.v`` is ``value``."""
+    """Return the value of a column of type ``target`` after ``SET v = given`` where ``s.v`` is ``value``."""
     merge = run(
         spark,
         ON + f"WHEN MATCHED THEN UPDATE SET v = {given}",

@@ -1,4 +1,4 @@
-"""Dialects of several matches: each rule by cases, and every two rules told apart by one of them."""
+"""Dialects of several matches: each rule by cases, and a case on which every two rules differ."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_only_delta_may_miss_a_match_whose_file_is_left_out() -> None:
 
 
 def test_every_two_rules_are_told_apart_by_a_case() -> None:
-    """Dialects are equal if no rule of theirs differs; then no case may tell them apart."""
+    """Dialects are equal if no rule of theirs differs; then they must agree on every case."""
     for one, other in itertools.combinations(DIALECTS.values(), 2):
         apart = [name for name in CASES if ENDS[name][one.name] != ENDS[name][other.name]]
         assert bool(apart) is (one != other), (one.name, other.name)

@@ -36,7 +36,7 @@ def _struct(ddl: str) -> StructType:
 
 @pytest.mark.parametrize(("column_type", "empty"), [("STRING", ""), ("BINARY", b"")])
 def test_an_empty_text_of_a_partition_is_stored_as_null(column_type: str, empty: object) -> None:
-    """R-744: and so are empty bytes; what is not empty stays, and so does what is in no partition column."""
+    """R-744: and so are empty bytes; others stay, and so do values in no partition column."""
     kept = "x" if column_type == "STRING" else b"x"
     schema = parse_schema(f"p {column_type}, v {column_type}")
     target = Target(schema=schema, files=(((empty, empty), (kept, kept)),), partition_by=("p",))
@@ -101,7 +101,7 @@ def test_the_statement_has_one_time(function: str, data_type: str, value: object
 
 @pytest.mark.parametrize("scale", [0, 2, 5])
 def test_a_decimal_is_read_in_the_scale_of_its_column(scale: int) -> None:
-    """Whatever scale a file has, the value comes with that of the schema: digits are part of what is compared."""
+    """Whatever scale a file has, the value comes with the schema's scale: digits are compared."""
     values = [Decimal(7), Decimal(-3), None]
     table = pa.table({"v": pa.array(values, pa.decimal128(20, scale))})
     found = table_to_rows(table, parse_schema("v DECIMAL(10,2)"))

@@ -30,7 +30,7 @@ GOOD: Row = (1, (1, None), 10)
 
 
 def violated(row: Row, schema: Schema = TABLE, properties: Mapping[str, str] | None = None) -> set[str]:
-    """Say which error classes a row breaks."""
+    """Return the error classes of a row."""
     connection = duckdb.connect()
     connection.register("rows", rows_to_table([row], schema).rename_columns([f"c{i}" for i in range(len(row))]))
     return {
@@ -135,7 +135,7 @@ def test_a_correlated_subquery_is_refused() -> None:
 
 
 def test_a_subquery_with_several_rows_is_unsupported() -> None:
-    """When Spark evaluates it, it fails; whether it does, the rules do not say."""
+    """When Spark evaluates it, it fails; whether it does, the rules leave open."""
     with pytest.raises(UnsupportedByReferenceError):
         translated("(SELECT n FROM source)")
 

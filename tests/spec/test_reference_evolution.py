@@ -32,7 +32,7 @@ def test_new_column_is_appended_and_filled() -> None:
         )
     )
 
-    assert answer.schema.ddl() == "k INT, v STRING, extra INT"  # R-235: nullable, whatever the source says
+    assert answer.schema.ddl() == "k INT, v STRING, extra INT"  # R-235: nullable, also if the source is not
     assert bag(((1, "x", 10), (2, "b", None), (3, "c", None), (9, "y", 90))) == bag(answer.rows)
 
 
@@ -46,7 +46,7 @@ def test_without_evolution_extra_columns_are_ignored() -> None:
 
 
 def test_columns_missing_in_the_source() -> None:
-    """R-202, R-203: with evolution UPDATE * keeps what the source lacks, INSERT * leaves it NULL."""
+    """R-202, R-203: with evolution UPDATE * keeps columns that the source lacks, INSERT * leaves them NULL."""
     answer = predicted(merge(UPSERT, target=[[1, "a"]], source=[[1], [2]], source_schema="k INT", evolution=True))
 
     assert bag(((1, "a"), (2, None))) == bag(answer.rows)
@@ -82,7 +82,7 @@ def test_the_three_switches_are_one(conf: str) -> None:
     ],
 )
 def test_only_referenced_columns_are_added(clauses: str, columns: list[str]) -> None:
-    """R-204, R-230, R-231, R-233: conditions, DELETE and by-source clauses add nothing; the rest what it names."""
+    """R-204, R-230, R-231, R-233: conditions, DELETE and by-source clauses add nothing; others add named columns."""
     answer = predicted(
         merge(
             clauses,

@@ -99,7 +99,7 @@ def test_struct_rules(rule: str, given: object, *, evolution: bool) -> None:
     ],
 )
 def test_rules_of_analysis_are_reached_by_breaking_them(rule: str, clauses: str) -> None:
-    """Part 1 and 2: a rule about what is refused is reached by a statement that is."""
+    """Part 1 and 2: a rule about refusals is reached by a refused statement."""
     rules = merge_facts(clauses, target=[[1, "a"]], source=[[1, "x"]]).rules
 
     assert rule in rules

@@ -1,4 +1,4 @@
-"""What the reference says of values that Spark computes at other times than DuckDB, or that DuckDB cannot hold."""
+"""The reference's answers for values that Spark computes at other times than DuckDB, or that DuckDB cannot hold."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_store_assignment_casts_as_spark(value: str, column: str, stored: object
     ],
 )
 def test_values_that_do_not_fit_are_rejected(value: str, policy: str, outcome: str) -> None:
-    """R-251, R-252: the class says what was wrong."""
+    """R-251, R-252: the class names the fault."""
     reference = merge(
         f"WHEN MATCHED THEN UPDATE SET v = {value}",
         target=[[1, None]],
@@ -113,7 +113,7 @@ OVERFLOWS = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
         ("WHEN MATCHED THEN UPDATE SET a = s.z, b = CAST(s.x AS INT)", {DIVIDES, CASTS}),
         # g uses the value that fails
         ("WHEN MATCHED THEN UPDATE SET a = CAST(s.x AS INT)", {CASTS}),
-        # values come before constraints: g is not what it must be
+        # values come before constraints: g has a wrong value
         ("WHEN MATCHED THEN UPDATE SET g = 7, b = CAST(s.x AS INT)", {CASTS}),
         (
             "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (k, a, b) VALUES (s.k, 1 DIV s.z, s.n)",

@@ -58,7 +58,7 @@ def test_up_casts_are_sparks(spark_rules: SparkRules) -> None:
 
 @pytest.mark.spark
 def test_casts_that_surely_exist_do(spark_rules: SparkRules) -> None:
-    """What is known without Spark exists with ANSI mode and without it."""
+    """The casts known without Spark exist with ANSI mode and without it."""
     known = [(source, target) for source, target in product(TYPES, TYPES) if surely_castable(source, target)]
     assert (t.StringType(), t.DateType()) in known
     assert (t.DateType(), t.StringType()) in known

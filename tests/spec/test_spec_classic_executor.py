@@ -41,7 +41,7 @@ FIRST, SECOND = {1, 2}, {3, None}
 
 
 def ids(table: Table, touched: TouchedFiles) -> list[set[int | None]]:
-    """Tell files by the keys in them."""
+    """Name files by the keys in them."""
     return sorted(({row[0] for row in table.rows_of([file])} for file in touched.files), key=repr)
 
 
@@ -75,7 +75,7 @@ def test_find_touched_files_counts_source_rows_that_match_nothing(spark: SparkSe
 
 
 def test_find_touched_files_refuses_several_source_rows_for_one_target_row(table: Table) -> None:
-    """Pairs are counted by ON alone, whatever the clause conditions say (R-320, R-321, R-323)."""
+    """Pairs are counted by ON alone, not by the clauses' conditions (R-320, R-321, R-323)."""
     rows: Rows = [(1, "x"), (1, "y"), (3, "z")]
     for clauses in ("WHEN MATCHED AND s.v = 'x' THEN UPDATE SET *", "WHEN NOT MATCHED BY SOURCE THEN DELETE"):
         with pytest.raises(ExecutionError, match="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"):

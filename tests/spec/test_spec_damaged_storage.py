@@ -1,4 +1,4 @@
-"""Damaged tables: a merge says what is wrong and commits nothing."""
+"""Damaged tables: a merge names the fault and commits nothing."""
 
 from __future__ import annotations
 

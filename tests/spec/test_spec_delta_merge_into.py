@@ -80,7 +80,7 @@ def test_delta_merge_into_apply_refuses_what_sql_could_not_say(clauses: tuple[Cl
 
 
 def test_resolve_references_and_schema_settles_names_and_the_final_schema() -> None:
-    """Names become positions, stars assignments; with evolution the schema gains what they bring (R-113, R-233)."""
+    """Names become positions, stars assignments; with evolution the schema gains their columns (R-113, R-233)."""
     merge = node(DELETE, INSERT, evolution=True)
     bound = resolve_references_and_schema(merge, case_sensitive=False, clock=CLOCK, types=AllIntegers())
     assert bound.condition.sql == "target_0 = source_0"

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a table's storage, a merge says it as a ``MergeError`` and leaves the table as it was."""
+"""A merge reports every fault of a table's storage as a ``MergeError`` and leaves the table as it was."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_a_worker_that_cannot_write_names_the_disk(spark: SparkSession, tmp_path
     assert caught.value.error_class == "DISK_NOT_ACCESSIBLE"
     assert caught.value.__cause__ is not None
     assert table.version() == 0
-    assert len(list(Path(table.path).glob("*.parquet"))) == 1  # what the merge wrote is gone
+    assert len(list(Path(table.path).glob("*.parquet"))) == 1  # the merge's files are gone
 
 
 @pytest.mark.spark
@@ -318,7 +318,7 @@ def test_a_commit_may_contain_ends_of_lines_that_json_does_not_escape(tmp_path: 
 
 
 def test_stack_traces_are_cut() -> None:
-    """Of Java, of Rust, and of Python code in a worker, whose last line says what it raised."""
+    """Of Java, of Rust, and of Python code in a worker, whose last line has the exception."""
     assert without_traces("[A] b\n\nJVM stacktrace:\norg.apache.X\n\tat y") == "[A] b"
     assert without_traces("Kernel error: x\n   0: <unknown>\n   1: <unknown>") == "Kernel error: x"
     worker = "An exception was thrown\nTraceback (most recent call last):\n  File x\nOSError: [Errno 28] full\n\tat a.b"

@@ -110,7 +110,7 @@ def test_rewritten_rows_have_the_new_schema(table: Table) -> None:
 
 
 def test_images_have_the_new_schema(table: Table) -> None:
-    """Pre-images and deleted rows are the old rows with NULL for what is new (R-610)."""
+    """Pre-images and deleted rows are the old rows with NULL for new columns (R-610)."""
     merge(table, "WHEN MATCHED AND t.id = 2 THEN DELETE " + STAR, [(1, (10, 11), None, "b", 14), (2,) + (None,) * 4])
     expected: Rows = [
         (1, "a", element(1), [element(1)], None, "update_preimage"),
@@ -171,7 +171,7 @@ def test_a_schema_alone_is_committed(table: Table, clauses: str) -> None:
 
 
 def test_the_first_scan_reads_old_columns_only(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ON and conditions cannot mention what the merge adds, so the scan is as narrow as ever (R-422)."""
+    """ON and conditions cannot mention added columns, so the scan is as narrow as ever (R-422)."""
     runs: list[MergeRun] = []
     execute = command.execute
 

@@ -41,7 +41,7 @@ def scans(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]
 def test_upsert_rewrites_touched_files(table: Table) -> None:
     """Path D: matched rows change, the rest of their file is copied, unmatched and NULL keys are inserted.
 
-    The command's own row tells how many were affected (R-110).
+    The command's own row counts the affected rows (R-110).
     """
     result = table.merge(UPSERT, [(1, "x"), (9, "y"), (None, "z")])
     assert (result.path, result.version, result.row) == (ExecutionPath.D, 2, (3, 1, 0, 2))
@@ -127,7 +127,7 @@ def test_copies_only_are_committed(table: Table) -> None:
 
 
 def test_ambiguous_matches_fail(table: Table) -> None:
-    """Two source rows for one target row are an error, whatever the conditions say, and nothing is left (R-321)."""
+    """Two source rows for one target row are an error, under any conditions, and nothing is left (R-321)."""
     with pytest.raises(ExecutionError, match="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"):
         table.merge(ON + "WHEN MATCHED AND s.v = 'x' THEN UPDATE SET *", [(1, "x"), (1, "y")])
     assert table.version() == 1
@@ -292,7 +292,7 @@ def test_reasons_for_materialising(spark: SparkSession, table: Table) -> None:
 
 
 def test_random_values_are_the_same_in_table_and_feed(table: Table) -> None:
-    """A non-deterministic value is evaluated once per row, so images show what is stored (R-330)."""
+    """A non-deterministic value is evaluated once per row, so images show the stored value (R-330)."""
     table.merge(
         ON + "WHEN MATCHED THEN UPDATE SET v = uuid() WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, uuid())",
         [(1, "x"), (9, "y")],
@@ -360,7 +360,7 @@ def test_interrupt_after_the_commit_keeps_its_files(table: Table, monkeypatch: p
 def test_changed_source_is_noticed(
     spark: SparkSession, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Scans that count different numbers of source rows are logged, or fail where the setting says so (R-456)."""
+    """Scans that count different numbers of source rows are logged, or fail if the setting asks for it (R-456)."""
     execute = command.execute
 
     def miscounting(run: Any) -> Any:

@@ -37,7 +37,7 @@ CELLS = [
 LEFT_TO_SPARK = {"nofn"}
 """What only Spark finds: the reference has no list of all functions."""
 QUERIES = {"correlated"}
-"""What the merge asks Spark about when it plans the write."""
+"""The questions of the merge to Spark when it plans the write."""
 
 
 def case_of(text: str, place: str, merge: str) -> Case:
@@ -159,7 +159,7 @@ def test_the_merge_checks_a_generated_column_by_the_same_rules(text: str, refusa
     ],
 )
 def test_a_table_in_a_subquery_is_seen(text: str, *, reads: bool) -> None:
-    """R-747: Delta finds no table there, so both sides tell such subqueries from others."""
+    """R-747: Delta finds no table there, so both sides distinguish such subqueries from others."""
     assert reads_tables(text) is reads
     answer = REFERENCE.evaluate(numbers(text, "1")).answer
     assert (isinstance(answer, Rejection) and answer.error_class == "TABLE_OR_VIEW_NOT_FOUND") is reads, answer
@@ -196,7 +196,7 @@ def numbers(text: str, sets: str, **properties: str) -> Case:
 
 
 def test_a_part_without_a_value_that_may_be_left_out_is_unsupported() -> None:
-    """Neither side says what becomes of it."""
+    """Neither side predicts the result."""
     assert isinstance(REFERENCE.evaluate(numbers("n > 0 OR sum(n) > 0", "1")).answer, Unsupported)
     with pytest.raises(UnsupportedStatementError, match="the constraint c with the expression id > 0 OR sum"):
         table_checks({"delta.constraints.c": "id > 0 OR sum(id) > 0"}, StructType().add("id", IntegerType()))
@@ -234,7 +234,7 @@ def test_of_a_constraint_that_fails_and_one_that_is_broken_either_may_be_met_fir
 )
 @pytest.mark.parametrize("place", ["DEFAULT ({text})", "GENERATED ALWAYS AS ({text})"])
 def test_a_column_with_what_no_statement_gives_it_is_refused(text: str, place: str) -> None:
-    """The message names the column and what is wrong with it."""
+    """The message names the column and its fault."""
     schema = f"id INT, n INT {place.format(text=text)}"
     document = {"format_version": 1, "id": "c", "target": {"schema": schema, "rows": []}, "source": {}, "sql": ""}
     with pytest.raises(CaseFormatError, match=r"of column 'n' has a.*, so that no statement creates the table"):

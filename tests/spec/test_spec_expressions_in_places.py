@@ -63,7 +63,7 @@ def statement(name: str, place: str) -> str:
 
 
 LEFT_TO_SPARK = {"correlated scalar"}
-"""What Spark finds when the merge asks it for types, or for what is wrong with a text."""
+"""Spark's answers when the merge asks it for types, or for the fault of a text."""
 CELLS = [(name, place) for name, entry in EXPRESSIONS.items() for place in entry["answers"]]
 
 
@@ -108,7 +108,7 @@ def test_the_merge_answers_as_delta_does(name: str, place: str) -> None:
 
 
 class Integers:
-    """Takes every expression for an INT; what is wrong with one is found without its type."""
+    """Takes every expression for an INT; faults are found without the type."""
 
     def of(self, expressions: Sequence[str]) -> tuple[DataType, ...]:
         return tuple(IntegerType() for _ in expressions)

@@ -44,7 +44,7 @@ def test_write_only_inserts_filters_matched_rows(table: Table) -> None:
 
 
 def test_write_only_inserts_filters_by_on_in_all_files(table: Table) -> None:
-    """Path A skips files by what ON says of the target alone, and a row that matches only there stays out (R-420)."""
+    """Path A skips files by the parts of ON over the target, and a row that matches only there stays out (R-420)."""
     sql = INSERT.replace("t.id = s.id", "t.id = s.id AND t.id >= 3")
     run = table.prepared(sql, [(1, "in"), (3, "x")])
     result = write_only_inserts(run, filter_matched_rows=True)

@@ -1,4 +1,4 @@
-"""Types that need no question: whatever is known here is what Spark says, and all else is left to Spark."""
+"""Types that need no question: each known type here is Spark's, and all else is left to Spark."""
 
 from __future__ import annotations
 

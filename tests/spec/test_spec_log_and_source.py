@@ -1,4 +1,4 @@
-"""What a merge writes into the log, and sources that might differ from scan to scan (parts 4 and 7)."""
+"""A merge's entries in the log, and sources that might differ from scan to scan (parts 4 and 7)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_change_data_files_lie_apart(table: Table) -> None:
 
 
 def test_the_history_does_not_tell_a_star_from_a_list(table: Table) -> None:
-    """R-713: what is assigned is not recorded, nor are the older entries. R-712: only form and conditions can be."""
+    """R-713: assignments are not recorded, nor are the older entries. R-712: only form and conditions can be."""
     parameters = []
     for action in ("UPDATE SET *", "UPDATE SET v = s.v"):
         table.merge(f"{ON} WHEN MATCHED AND t.v = 'a' THEN {action}", [(1, "a")])
@@ -142,7 +142,7 @@ def test_an_optimizer_that_sees_an_empty_side_changes_no_row(table: Table, sql: 
 
 
 def test_a_source_that_stays_lost_ends_the_merge(table: Table) -> None:
-    """R-453: a lost block of the source starts the merge anew, as often as the setting says, then it fails."""
+    """R-453: a lost block of the source starts the merge anew, as often as the setting allows, then it fails."""
     lost = PySparkException("[CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] a block is gone")
     with (
         mock.patch.object(command, "execute", side_effect=lost) as execute,

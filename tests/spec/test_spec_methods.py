@@ -15,7 +15,7 @@ from mergecheck.harness.specification.rules import read_text
 ROOT = Path(__file__).parents[2]
 PAGE = read_text("methods")
 
-# What the specification names of DeltaMergeInto, the two executors and the output generation.
+# The specification's names of DeltaMergeInto, the two executors and the output generation.
 METHODS = {
     "DeltaMergeInto.apply",
     "resolveReferencesAndSchema",
@@ -49,7 +49,7 @@ def quoted(cell: str) -> list[str]:
 
 
 def snake_case(name: str) -> str:
-    """Spell a Scala name as Python does: ``deduplicateCDFDeletes`` is ``deduplicate_cdf_deletes``."""
+    """Write a Scala name as Python does: ``deduplicateCDFDeletes`` is ``deduplicate_cdf_deletes``."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
     return "_".join(word.lower() for word in words)
 
@@ -64,7 +64,7 @@ def test_every_method_of_the_specification_has_a_row() -> None:
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_our_function_has_the_same_name_and_a_docstring(method: str) -> None:
-    """The name says which method it stands for; the docstring cites a rule."""
+    """The name gives the method; the docstring cites a rule."""
     function, _ = ROWS[method]
     *owner, last = method.split(".")
     assert function.endswith(".".join(["", *owner, snake_case(last)]))
@@ -75,7 +75,7 @@ def test_our_function_has_the_same_name_and_a_docstring(method: str) -> None:
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_our_function_has_spec_tests_of_its_name(method: str) -> None:
-    """They are found by name, say in a sentence what the step does, and use the function."""
+    """They are found by name, describe the step in a sentence, and use the function."""
     function, file = ROWS[method]
     name = snake_case(method.replace(".", "_")) if "." in method else function.rpartition(".")[2]
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))

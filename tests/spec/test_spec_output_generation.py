@@ -1,4 +1,4 @@
-"""MergeOutputGeneration, method by method: which clause fires, what is written, what the feed gets (R-A11 to R-A17).
+"""MergeOutputGeneration, method by method: the clause that fires, the written rows, the feed's rows (R-A11 to R-A17).
 
 ``harness/specification/text/methods.md`` lists Delta's names of these methods. Inside a run the target's columns are
 ``target_0`` (id) and ``target_1`` (v), the source's ``source_0`` and ``source_1``, and the output's ``output_0`` and
@@ -147,7 +147,7 @@ def test_generate_all_action_exprs_gives_each_clause_its_columns(
         ClauseActions(position=2, action=RowAction.INSERT, values=("source_0", "source_1")),
         ClauseActions(position=3, action=RowAction.NOT_MATCHED_BY_SOURCE_DELETE, values=deleted),
     )
-    assert merge.clauses[0].values[0] == "target_0"  # R-211: what an UPDATE does not mention stays
+    assert merge.clauses[0].values[0] == "target_0"  # R-211: columns that an UPDATE does not mention stay
 
 
 def test_generate_write_all_changes_output_cols_without_change_data() -> None:
@@ -234,7 +234,7 @@ def test_generate_cdc_and_output_rows_adds_pre_images(spark: SparkSession) -> No
 
 @pytest.mark.spark
 def test_pack_and_explode_cdc_output_doubles_updates_of_both_kinds(spark: SparkSession) -> None:
-    """One code per row says where it goes; only updates of both kinds get a second row (R-A16)."""
+    """One code per row decides where it goes; only updates of both kinds get a second row (R-A16)."""
     frame = spark.createDataFrame(
         [(int(action),) for action in RowAction if action < RowAction.UPDATE_PREIMAGE], "a INT"
     )

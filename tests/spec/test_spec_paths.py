@@ -30,6 +30,6 @@ def test_a_path_is_no_pattern(spark: SparkSession, table: Table) -> None:
 
 @pytest.mark.parametrize("name", ["g%41b", "s%20p", "%2F", "a\\b", "new\nline", "tab\t", "a:b*"])
 def test_what_the_log_reader_takes_for_another_path_is_refused(tmp_path: Path, name: str) -> None:
-    """The log's reader would read another table's log, such as that of gAb."""
+    """The log's reader would read another table's log, such as gAb's."""
     with pytest.raises(UnsupportedTableError, match="in the path"):
         table_location(str(tmp_path / name))

@@ -94,7 +94,7 @@ def literals(kind: str) -> list[str]:
 def test_legacy_assignment_in_an_ansi_session_is_the_non_ansi_cast(
     spark: SparkSession, source: str, target: str
 ) -> None:
-    """R-251: LEGACY wraps and gives NULL whatever ``spark.sql.ansi.enabled`` says about the user's own CAST."""
+    """R-251: LEGACY wraps and gives NULL whatever ``spark.sql.ansi.enabled`` does to the user's own CAST."""
     values = literals(source)
     text = converted(spark, source, target, LEGACY)
     with ansi(spark, "true"):
@@ -134,7 +134,7 @@ ATOMIC = {
 
 @pytest.mark.parametrize("source", ATOMIC)
 def test_legacy_assignment_covers_every_pair_of_atomic_types(spark: SparkSession, source: str) -> None:
-    """R-251: what non-ANSI CAST permits is written, whatever the session says, and what it does not is refused."""
+    """R-251: if non-ANSI CAST permits a value it is written, in any session; others are refused."""
     with ansi(spark, "true"):
         own = {target: _converted_or_class(spark, source, target, LEGACY) for target in ATOMIC if target != source}
     with ansi(spark, "false"):
@@ -305,7 +305,7 @@ def test_sparks_analysis_errors_surface_under_their_class(spark: SparkSession, c
 
 
 def test_spark_says_that_a_condition_is_no_boolean(spark: SparkSession) -> None:
-    """R-135: which is told when the plans are made."""
+    """R-135: which is reported when the plans are made."""
     merge = run(spark, ON + "WHEN MATCHED AND length(s.v) THEN DELETE", target="id INT, v INT", source="id INT, v INT")
     assert merge.not_boolean is not None
     assert merge.not_boolean.error_class == "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"

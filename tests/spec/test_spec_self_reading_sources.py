@@ -69,7 +69,7 @@ def test_every_read_of_the_target_is_of_one_version(
 def test_a_view_in_a_subquery_is_read_by_the_merge(
     spark: SparkSession, table: Table, sql: str, *, is_late: bool
 ) -> None:
-    """Spark does not tell what a subquery inside an expression reads; the merge looks its names up."""
+    """Spark does not list the tables that a subquery inside an expression reads; the merge looks its names up."""
     DeltaTable.forPath(spark, table.path).toDF().createOrReplaceTempView("shown")
     try:
         if is_late:
@@ -84,7 +84,7 @@ def test_a_view_in_a_subquery_is_read_by_the_merge(
 
 @pytest.mark.parametrize("is_late", [True, False])
 def test_a_frame_of_an_empty_table_is_read_by_the_merge(spark: SparkSession, tmp_path: Path, *, is_late: bool) -> None:
-    """What was computed while the table had no rows may not meet rows that came since."""
+    """A result computed while the table had no rows may not meet rows that came since."""
     target = create(spark, tmp_path / "target", arrow([]))
     table = DeltaTable.forPath(spark, target.path)
     source = table.toDF().groupBy().count().selectExpr("count AS id", "'first' AS v").alias("s")
@@ -109,7 +109,7 @@ def derived(table: DeltaTable) -> DataFrame:
 @pytest.mark.parametrize("source", [taken, derived])
 @pytest.mark.parametrize("how", ["append", "overwrite"])
 def test_a_frame_of_an_older_version_is_a_conflict(spark: SparkSession, table: Table, source: Any, how: Any) -> None:
-    """A builder's source is fixed when the frame is made; the merge may not overwrite what came after it."""
+    """A builder's source is fixed when the frame is made; the merge may not overwrite later rows."""
     target = DeltaTable.forPath(spark, table.path)
     builder = target.alias("t").merge(source(target), "t.id = s.id").whenMatchedUpdate(set={"v": "concat(t.v, s.v)"})
     write_deltalake(table.path, arrow([(1, "rival")]), mode=how)

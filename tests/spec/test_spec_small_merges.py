@@ -136,7 +136,7 @@ def test_a_single_scan_neither_shuffles_nor_broadcasts(spark: SparkSession, tmp_
 def test_a_small_merge_is_a_single_query(
     spark: SparkSession, tmp_path: Path, single_scan: str, num_queries: int
 ) -> None:
-    """The task that writes finds out which files are touched, unless it is told not to."""
+    """The task that writes finds out which files are touched, unless a setting forbids it."""
     for part in range(3):
         write_deltalake(tmp_path / "target", pa.table({"id": [part, part + 10], "v": ["a", "b"]}), mode="append")
     write_deltalake(tmp_path / "source", pa.table({"id": [0, 7], "v": ["c", "d"]}))
@@ -227,7 +227,7 @@ def test_the_log_counts_rows_or_says_that_it_does_not(tmp_path: Path) -> None:
 
 
 def test_workers_import_little() -> None:
-    """What a Spark worker imports to write files includes neither the parser nor the log reader."""
+    """The imports of a Spark worker that writes files include neither the parser nor the log reader."""
     heavy = "{'sqlglot', 'deltalake', 'obstore', 'pyspark'}"
     code = f"import sys, mergecheck.merge.table.writing.writer; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - fixed

@@ -1,4 +1,4 @@
-"""Which files are left out because no source row has one of their keys; what hangs on the source's number of rows.
+"""Files that are left out because no source row has their keys; the influence of the source's number of rows.
 
 Every size counts as large, and the source is materialised, so that it can be read twice.
 """
@@ -49,7 +49,7 @@ def keyed(kind: t.DataType) -> t.StructType:
 
 
 def read_files(spark: SparkSession, table: Table, sql: str, rows: Rows, kind: t.DataType) -> list[int]:
-    """Tell which files are read, by their numbers in the order of ``v``."""
+    """Return the files that are read, by their numbers in the order of ``v``."""
     with settings_of(spark, LARGE):
         run = table.prepared(sql, rows, schema=keyed(kind))
         files = files_with_source_keys(run)
@@ -151,7 +151,7 @@ def test_conditions_on_the_target_skip_files_but_constants_do_not(spark: SparkSe
 def test_the_second_scan_counts_the_source_where_it_reads_all_of_it(
     spark: SparkSession, tmp_path: Path, rewrite: Callable[..., PathResult], sql: str, expected: int | None
 ) -> None:
-    """R-456: what the writer counted is the number that is held against the first scan's; 7 here."""
+    """R-456: the writer's count is compared with the first scan's; 7 here."""
     settings = {**LARGE, BROADCAST_SOURCE: "false", "spark.databricks.delta.merge.materializeSource": "none"}
     table = create(spark, tmp_path / "t", arrow([(1, "a"), (2, "b")]))
     with settings_of(spark, settings):

@@ -48,7 +48,7 @@ def test_every_citation_has_a_page() -> None:
 
 
 def test_messages_of_the_merge_tell_titles() -> None:
-    """What the harness prints gets its titles there; the merge is used without it, so its messages have them."""
+    """Output of the harness gets its titles there; the merge is used without it, so its messages have them."""
     rules = load_rules()
     for path in (ROOT / "merge").rglob("*.py"):
         for text in messages(ast.parse(path.read_text(encoding="utf-8"))):

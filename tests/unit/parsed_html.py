@@ -1,4 +1,4 @@
-"""An HTML report taken apart: what a browser and a screen reader would find in it."""
+"""An HTML report taken apart, as a browser and a screen reader would read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REFERRING = frozenset({"src", "srcset", "data", "action", "formaction", "poster"
 
 @dataclass(slots=True)
 class Element:
-    """One element with what is in it."""
+    """One element with its content."""
 
     tag: str
     attributes: Attributes
@@ -100,7 +100,7 @@ def check_page(text: str) -> Element:
 
 
 def check_table(table: Element) -> None:
-    """Demand a caption, headers that say what they head, and rows as wide as the header."""
+    """Demand a caption, headers with a scope, and rows as wide as the header."""
     assert table.children[0].tag == "caption"
     assert table.children[0].text.strip()
     (head,), (body,) = table.all("thead"), table.all("tbody")

@@ -91,7 +91,7 @@ class Fake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scripted(Checker):
-    """Reports what a function says of a case."""
+    """Reports a function's answer for a case."""
 
     script: Callable[[Case], CaseReport]
 

@@ -13,7 +13,7 @@ CLAUSES = ("WHEN MATCHED THEN DELETE", "WHEN NOT MATCHED THEN INSERT *", "WHEN N
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Small cases, some of them drawn twice: what is tested here does not depend on what they say."""
+    """Small cases, some of them drawn twice: the tests do not depend on their statements."""
     rows = st.lists(st.tuples(st.integers(0, 3) | st.none(), st.sampled_from("ab")), max_size=3)
     return Case(
         id="drawn",

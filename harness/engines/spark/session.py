@@ -162,7 +162,8 @@ def start_session(
     _silence_query_log()
     if place.remote is not None:
         return start_remote(place, {**PROFILE_SETTINGS[profile], **GUARDS})
-    java = check_java()
+    running = _running_session()
+    java = "" if running is not None else check_java()
     require_answer(place)
     workers_python = sys.executable if place.is_here else os.environ.get("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = workers_python, sys.executable
@@ -171,7 +172,7 @@ def start_session(
     # Spark's scratch data and its log; deleted when the process ends.
     scratch = Path(tempfile.mkdtemp(prefix=f"{owned_prefix()}spark-"))
     log = scratch / "spark.log"
-    classes = archive_option(java)
+    classes = "" if running is not None else archive_option(java)
     builder = SparkSession.builder.appName("mergecheck").master(place.master)
     all_settings = {
         **jvm,
@@ -186,7 +187,7 @@ def start_session(
     }
     for name, value in all_settings.items():
         builder = builder.config(name, value)
-    if SparkSession.getActiveSession() is None and os.isatty(_STDERR):  # a waiting user should see the reason
+    if running is None and os.isatty(_STDERR):  # a waiting user should see the reason
         _logger.warning("starting Spark %s (about 10 s) ...", metadata.version("pyspark"))
     try:
         with _output_to(log), _interrupt_handler_kept(), environment_with({"SPARK_HOME": str(spark_home())}):
@@ -201,6 +202,17 @@ def start_session(
     if makes_tables and not place.is_here:
         _prepare_workers(session, place, scratch)
     return session
+
+
+def _running_session() -> SparkSession | None:
+    """Return the session of this process, of any thread; None if Spark does not run here."""
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - see start_session
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - see start_session
+
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
+        return None
 
 
 def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) -> None:

@@ -40,7 +40,7 @@ def test_every_minimal_case_of_a_rule_is_a_candidate() -> None:
 
 
 def test_a_random_case_has_no_row_to_spare() -> None:
-    """Without any one of its rows, the case reaches something else."""
+    """Without any of its rows, the case reaches something else."""
     reference = MergeReference()
     drawn = next(case for case, is_random in cases(seed=1) if is_random and len(case.target.rows) > 2)
     reached = reached_by(drawn, reference)

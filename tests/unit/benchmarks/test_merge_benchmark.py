@@ -1,4 +1,4 @@
-"""The benchmark's tables have exactly the files and rows that the fractions say, and its report the right numbers."""
+"""The benchmark's tables have exactly the files and rows of the fractions, and its report the right numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measure of minimal cases: what is in the file is counted again without running anything."""
+"""The measure of minimal cases: the file is counted again without running anything."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
 
 
 def test_findings_have_different_causes_if_a_version_shows_one_alone() -> None:
-    """What cannot be told of a version says nothing, however the other finding fares there."""
+    """A version without an answer is no evidence, however the other finding fares there."""
     both, first, hidden = {"1": True, "2": True}, {"1": True, "2": False}, {"1": True}
     assert num_causes([]) == 0
     assert num_causes([seen("a", shown=both), seen("b", shown=both), seen("c", shown=hidden)]) == 1

@@ -92,7 +92,7 @@ def test_columns_in_another_order_are_one_difference() -> None:
 
 
 def test_columns_of_one_name_are_compared_by_position() -> None:
-    """Which of them is meant cannot be told, so none stands for another."""
+    """The right one is unknown, so none stands for another."""
     wanted, turned = parse_schema("a INT, b INT, a INT"), parse_schema("a INT, a INT, b INT")
     got = found(prediction(((1, 2, 1),), schema=wanted), outcome(((1, 9, 2),), schema=turned))
     assert (Check.ROWS, "missing_rows") in got
@@ -107,7 +107,7 @@ def test_each_side_is_read_by_its_own_types() -> None:
 
 
 def test_rows_of_another_width_are_not_compared_cell_by_cell() -> None:
-    """Which cell belongs to which column cannot be told."""
+    """The column of a cell is unknown."""
     narrow = parse_schema("a INT")
     compared = compare_outcome(
         prediction(((1, "x"), (2, "y")), schema=parse_schema("a INT, b STRING")),
@@ -252,7 +252,7 @@ def test_schema_differences(columns: Any, kind: Any) -> None:
     ],
 )
 def test_lines_of_schema_differences(wanted: Any, got: Any, line: Any) -> None:
-    """Who says what of which column."""
+    """The columns that each side declares."""
     answer = prediction(schema=parse_schema(wanted))
     (mismatch,) = compare_outcome(answer, outcome(schema=parse_schema(got)), capabilities=EVERYTHING).mismatches
     assert mismatch.lines == (line,)
@@ -290,7 +290,7 @@ def test_long_differences_of_schemas_are_cut(number: int, shown: int) -> None:
     ],
 )
 def test_cells_as_text(value: Any, data_type: Any, text: Any) -> None:
-    """Cells read like Spark's literals and never blur what the comparator tells apart."""
+    """Cells read like Spark's literals and never blur a difference that the comparator sees."""
     assert cell_text(value, data_type) == text
 
 

@@ -1,4 +1,4 @@
-"""Which values are one value: what SQL tells apart and Python does not, and the other way round."""
+"""Which values are one value: SQL and Python differ, in both directions."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_values_of_two_types_are_never_one() -> None:
     ],
 )
 def test_one_value_or_two(ddl: str, left: Any, right: Any, same: bool) -> None:  # noqa: FBT001 - the answer
-    """R-801 to R-807: NaN, zeros, instants, maps without order, NULL beside what is empty."""
+    """R-801 to R-807: NaN, zeros, instants, maps without order, NULL and empty values."""
     data_type = parse_schema(f"c {ddl}").columns[0].type
     assert (cell_identity(left, data_type) == cell_identity(right, data_type)) is same
     assert cell_identity(left, data_type) == cell_identity(left, data_type)

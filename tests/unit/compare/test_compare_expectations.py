@@ -1,4 +1,4 @@
-"""What an author expects, held against answers written by hand."""
+"""An author's expectations, compared with answers written by hand."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_is_expected_and_cannot_be_shown_is_unsupported(
 
 @pytest.mark.parametrize(("has_classes", "unsupported"), [(True, ()), (False, (Check.ERROR,))])
 def test_an_expected_error_of_an_engine_without_classes(has_classes: Any, unsupported: Any) -> None:
-    """That it failed is all that can be said."""
+    """Only its failure is known."""
     failed = Rejection(error_class="DELTA_X", message="", unchanged=True)
     capabilities = Capabilities(error_class=has_classes)
     expect = Expectation(error="DELTA_X" if has_classes else "DELTA_Y")
@@ -106,7 +106,7 @@ def test_expected_errors_are_searched_in_class_and_message() -> None:
     ],
 )
 def test_an_expected_schema_may_say_less(wanted: Any, got: Any, kinds: Any) -> None:
-    """NOT NULL, DEFAULT and GENERATED are held where the author says them; a reference says them everywhere."""
+    """NOT NULL, DEFAULT and GENERATED are checked if the author declares them; a reference declares all."""
     result = dataclasses.replace(GOT, schema=parse_schema(got), rows=(), metrics={})
     assert expectation_kinds(Expectation(schema=parse_schema(wanted)), result) == kinds
     prediction = Prediction(

@@ -61,7 +61,7 @@ def invariants(outcome: Outcome, present: frozenset[tuple[str, str]] = ALL_CLAUS
 
 
 def test_copied_rows_are_served_if_no_metrics_are_kept() -> None:
-    """A plain outcome, which does not say what its commit holds, is held to the setting of the case (P-13, R-605)."""
+    """A plain outcome, which does not describe its commit, is checked by the setting of the case (P-13, R-605)."""
     table = CASE.target.files[0] + CASE.target.files[1]
     rows = tuple((p or None, number) for p, number in table)
     copied = dataclasses.replace(
@@ -86,7 +86,7 @@ def test_a_right_outcome_keeps_all_invariants() -> None:
 
 
 def test_files_that_are_not_touched_are_not_copied() -> None:
-    """P-7 bounds what is rewritten; it does not ask that everything is."""
+    """P-7 is an upper bound of the rewritten files."""
     assert invariants(with_metrics(numTargetRowsCopied=0, numOutputRows=2)) == []
 
 
@@ -178,7 +178,7 @@ def test_added_columns_are_null_in_old_rows() -> None:
     ids=["moved", "spelled anew", "widened", "NOT NULL", "a default", "new and NOT NULL", "new and NOT NULL inside"],
 )
 def test_evolution_only_adds(schema: Schema) -> None:
-    """R-234, R-235: what is there stays as it is, what comes may be NULL."""
+    """R-234, R-235: old columns stay as they are, new ones may be NULL."""
     width = len(schema.columns) - 2
     rows = tuple((*row, *(None,) * width) for row in RIGHT.rows)
     evolved = dataclasses.replace(RIGHT, schema=schema, rows=rows, cdf=None)

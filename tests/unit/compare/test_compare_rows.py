@@ -40,7 +40,7 @@ def test_missing_rows_are_in_natural_order() -> None:
 
 
 def test_rows_with_most_equal_cells_are_paired_first() -> None:
-    """Each row once: a pair of fewer equal cells does not take what a better one needs."""
+    """Each row once: a pair of fewer equal cells does not take a row that a better one needs."""
     wanted, got = ((1, 1, 1, 1), (2, 2, 8, 8)), ((1, 1, 8, 8), (1, 1, 1, 9))
     differing = difference(wanted, got, wanted_schema=FOUR, found_schema=FOUR)
     assert (differing.missing, differing.extra) == ((), ())
@@ -66,7 +66,7 @@ def test_half_of_the_free_cells_make_a_changed_row(wanted: Any, got: Any, tied: 
 
 @pytest.mark.parametrize("tied", [None, 2])
 def test_with_a_tied_cell_half_of_the_others_are_enough(tied: Any) -> None:
-    """One of two others, where one of three would be too few."""
+    """One of two others differs; of three, one would be too few."""
     schema = parse_schema("a INT, b INT, c INT")
     differing = difference(
         ((1, 2, 3),), ((1, 9, 3 if tied else 9),), wanted_schema=schema, found_schema=schema, tied=tied

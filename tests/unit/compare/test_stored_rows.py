@@ -1,4 +1,4 @@
-"""What a table declares is held against the rows that an engine stored, without a prediction."""
+"""A table's declarations are checked on the rows that an engine stored, without a prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not installed is named with the extra that brings it and a command that works for this installation."""
+"""A missing package is named with its extra and a command that works for this installation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_from_a_wheel(origin: dict[str, object], tmp_path: Path) -> None:
 
 
 def test_from_a_wheel_that_is_gone(origin: dict[str, object], tmp_path: Path) -> None:
-    """No index is asked for mergecheck: what the extra needs is listed."""
+    """No index is asked for mergecheck: the packages of the extra are listed."""
     origin.update(url=(tmp_path / "gone.whl").as_uri(), archive_info={})
     command = shlex.split(install_command("delta-rs"))
     assert command[: len(PIP)] == PIP

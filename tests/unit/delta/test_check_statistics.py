@@ -52,7 +52,7 @@ def test_the_bound_of_a_float_is_a_number_of_32_bits() -> None:
 
 
 def test_a_file_without_statistics_has_no_fault() -> None:
-    """Nobody skips by what is not there."""
+    """No reader skips by missing statistics."""
     file = LiveFile(add={"path": "f"}, rows=((1,),))
     assert list(file_faults(file, schema=parse_schema("i INT"), partition_by=())) == []
 

@@ -1,4 +1,4 @@
-"""What other readers would stumble over after a merge: each fault of the log and of the files is told, and no other."""
+"""Faults that other readers would stumble over after a merge: each one of log and files is reported, and no other."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def merged(tmp_path: Path) -> Merged:
 
 
 def test_a_right_table_has_no_faults(merged: Merged) -> None:
-    """R-717 to R-719, R-722, R-723, and what they allow: INT96, bytes for numbers, another order, no NULL columns."""
+    """R-717 to R-719, R-722, R-723, and their liberties: INT96, bytes for numbers, another order, no NULL columns."""
     assert merged.commit() == []
     assert merged.commit(use_deprecated_int96_timestamps=True) == []
     assert merged.commit(store_decimal_as_integer=False) == []
@@ -126,7 +126,7 @@ def test_a_file_lies_in_the_folder_of_its_partition(merged: Merged, path: str) -
 
 @pytest.mark.parametrize(("value", "is_fault"), [("__HIVE_DEFAULT_PARTITION__", False), (None, False), ("x", True)])
 def test_hives_word_for_null_may_be_a_text(value: str | None, *, is_fault: bool) -> None:
-    """R-718: its folder is named like that of NULL."""
+    """R-718: its folder is named like NULL's."""
     add = {"path": "p=__HIVE_DEFAULT_PARTITION__/part-1.parquet", "partitionValues": {"p": value}}
     assert bool(list(partition_faults([{"add": add}], [], {"p": STRING}, time_zone="UTC"))) is is_fault
 

@@ -1,4 +1,4 @@
-"""What the log says of a commit: change rows, metrics, removed files, the newest version."""
+"""The log's record of a commit: change rows, metrics, removed files, the newest version."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_changes_of_removed_files_are_deletes(tmp_path: Any, keep_partition_valu
 
 
 def test_a_merge_that_changed_nothing_has_no_changes(tmp_path: Any) -> None:
-    """R-605: its three metrics are "0", so the rewritten files say nothing; without metrics they are served."""
+    """R-605: its three metrics are "0", so the rewritten files are ignored; without metrics they are served."""
     path = tmp_path / "t"
     write_target(Target(schema=PARTITIONED.schema, files=(PARTITIONED.rows,), properties=FEED), path)
     (add,) = [action["add"] for action in read_actions(path, 0) if "add" in action]
@@ -113,7 +113,7 @@ def test_operation_metrics_are_whole_numbers() -> None:
 
 
 def test_a_removed_file_is_described_as_it_was() -> None:
-    """R-701: a ``remove`` may leave out what it says, or NULL, or spell a moment otherwise, but change nothing."""
+    """R-701: a ``remove`` may leave out fields, or NULL, or write a moment differently, but change nothing."""
     text, stamp = "2020-01-01 00:00:00.001000", "2020-01-01T00:00:00.001Z"
     added = {"path": "a", "partitionValues": {"p": text, "q": None}, "size": 9}
     for said, faults in (

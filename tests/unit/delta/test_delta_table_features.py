@@ -90,7 +90,7 @@ def test_checkpoints_hold_the_table(tmp_path: Path, checkpoint: Checkpoint) -> N
 
 
 def test_features_domains_and_timestamps(tmp_path: Path) -> None:
-    """What is no property of a table is in the protocol only; each feature that is used is named there."""
+    """Names that are no properties of a table are in the protocol only; each feature that is used is named there."""
     properties = {"delta.enableInCommitTimestamps": "true", "delta.feature.vacuumProtocolCheck": "supported"}
     write_target(target(properties, cluster_by=("k", "v"), checkpoint=Checkpoint.V2), tmp_path / "t")
     (protocol,) = actions(tmp_path / "t", "protocol")

@@ -1,4 +1,4 @@
-"""Tables written without Spark: what is in the log, that delta-rs reads the same rows, and reading back."""
+"""Tables written without Spark: the log, that delta-rs reads the same rows, and reading back."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_partitioned_file_is_split_by_value() -> None:
 
 
 def test_signed_zeros_are_two_partition_values() -> None:
-    """The log spells them apart, so one file cannot hold both."""
+    """The log writes them differently, so one file cannot hold both."""
     schema = Schema((Field("p", types.DOUBLE), Field("id", types.INT)))
     target = Target(schema=schema, partition_by=("p",), files=(((0.0, 1), (-0.0, 2), (math.nan, 3), (math.nan, 4)),))
     assert [len(rows) for _, rows in physical_files(target)] == [1, 1, 2]
@@ -161,7 +161,7 @@ def test_the_protocol_names_what_the_table_uses(tmp_path: Any, schema: Any, prop
     ids=["rows without columns", "void column", "partition columns only", "binary partition"],
 )
 def test_what_cannot_be_written_is_refused(tmp_path: Any, target: Any) -> None:
-    """A table that would not be what the case says is not written at all."""
+    """A table that would differ from the case is not written at all."""
     with pytest.raises(UnwritableTableError):
         write_target(target, tmp_path / "t")
     assert not (tmp_path / "t").exists()
@@ -203,7 +203,7 @@ def test_values_of_their_own_and_not_null_come_back(tmp_path: Any) -> None:
 
 
 def test_a_target_may_hold_what_a_merge_may_not_write(tmp_path: Any) -> None:
-    """NULL in NOT NULL columns and fields: only the log says NOT NULL."""
+    """NULL in NOT NULL columns and fields: only the log has NOT NULL."""
     schema = parse_schema("k INT NOT NULL, s STRUCT<x: INT NOT NULL>")
     target = Target(schema=schema, files=(((None, (None,)),),))
     write_target(target, tmp_path / "t")
@@ -257,7 +257,7 @@ def test_files_of_an_older_schema_are_read_in_the_newer(tmp_path: Any) -> None:
 
 
 def test_what_a_commit_wrote_is_observed(tmp_path: Any) -> None:
-    """Records of added and removed files are counted in the files, and statistics that lie are told."""
+    """Records of added and removed files are counted in the files, and wrong statistics are reported."""
     path = tmp_path / "t"
     schema = parse_schema("k INT")
     write_target(Target(schema=schema, files=(((1,), (2,)),)), path)
@@ -273,7 +273,7 @@ def test_what_a_commit_wrote_is_observed(tmp_path: Any) -> None:
 
 
 def test_not_null_members_of_arrays_and_maps_are_found() -> None:
-    """The log can say what a case's types cannot; the merge must not (R-235)."""
+    """The log can express more than a case's types; the merge must not (R-235)."""
     text = schema_to_json(parse_schema("l ARRAY<MAP<STRING, INT>>, s STRUCT<m: MAP<STRING, ARRAY<INT>>>"))
     assert members_not_null(text) == ()
     assert members_not_null(text.replace('"containsNull": true', '"containsNull": false')) == ("l", "s.m.value")

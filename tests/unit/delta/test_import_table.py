@@ -127,7 +127,7 @@ def test_tables_of_today_are_read(tmp_path: Path, properties: dict[str, str], la
 
 
 def test_a_copy_has_the_properties_that_a_merge_may_show(tmp_path: Path) -> None:
-    """What is about the table's own log is left out, and so is what its owner noted."""
+    """Properties of the table's own log are left out, and so are its owner's notes."""
     kept = {"delta.appendOnly": "false", "delta.enableChangeDataFeed": "true"}
     noted = {"owner": "sales", "delta.checkpointInterval": "3", "delta.logRetentionDuration": "interval 30 days"}
     write_target(Target(schema=parse_schema("id BIGINT, v STRING"), properties=kept | noted), tmp_path / "table")
@@ -242,7 +242,7 @@ def test_a_touched_table_is_noticed(tmp_path: Path) -> None:
 
 
 def test_changes_without_a_feed_are_the_difference_of_rows(tmp_path: Path) -> None:
-    """Rows are compared as typed multisets: one of two equal rows may be removed."""
+    """Rows are compared as typed multisets: either of two equal rows may be removed."""
     write_deltalake(tmp_path / "table", pa.concat_tables([ROWS, ROWS]))
     case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
     after = Outcome(schema=case.target.schema, rows=((1, "a"), (2, None), (2, None), (3, "c")))

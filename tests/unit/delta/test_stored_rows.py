@@ -1,4 +1,4 @@
-"""Rows of data files: what is inside of another value has the type of the table's schema, or the file is unreadable."""
+"""Rows of data files: a value inside of another one has the type of the table's schema, or the file is unreadable."""
 
 from __future__ import annotations
 

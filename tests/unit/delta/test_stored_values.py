@@ -56,7 +56,7 @@ def statistics(data_type: Any, *values: Any) -> Any:
     ],
 )
 def test_statistics_bound_the_values(data_type: Any, values: Any, low: Any, high: Any) -> None:
-    """Bounds are those of Delta's writer; a column whose bounds JSON cannot say has none."""
+    """Bounds are Delta's writer's; a column whose bounds JSON cannot express has none."""
     stats = statistics(data_type, *values)
     assert (stats["minValues"].get("c"), stats["maxValues"].get("c")) == (low, high)
     assert (stats["numRecords"], stats["nullCount"]) == (len(values), {"c": values.count(None)})
@@ -87,7 +87,7 @@ def test_partition_values_round_trip(value: Any, data_type: Any) -> None:
     ("text", "ddl"), [("-1.-25", "DECIMAL(4,2)"), ("1.5", "INT"), ("x", "DOUBLE"), ("2020-13-01", "DATE")]
 )
 def test_a_partition_value_of_no_type_is_a_wrong_value(text: str, ddl: str) -> None:
-    """Tables of other engines hold such texts; a reader tells them from its own mistakes by the class."""
+    """Tables of other engines hold such texts; a reader distinguishes them from its own mistakes by the class."""
     with pytest.raises(ValueError, match=r".+"):
         parse(text, parse_schema(f"c {ddl}").columns[0].type)
 

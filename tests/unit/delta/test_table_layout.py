@@ -1,4 +1,4 @@
-"""Tables written as their layout says: row groups, statistics, missing columns, Arrow types; the rows stay the same."""
+"""Tables written in their layout: row groups, statistics, missing columns, Arrow types; the rows stay the same."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def adds(path: Path) -> list[dict[str, Any]]:
 
 
 def test_a_file_has_as_many_row_groups_as_asked(tmp_path: Path) -> None:
-    """No group holds more rows than the layout says."""
+    """No group holds more rows than the layout allows."""
     files = written(tmp_path, TargetLayout(row_group_rows=2))
     assert [file.metadata.num_row_groups for file in files] == [2, 1]
     assert [file.metadata.row_group(0).num_rows for file in files] == [2, 2]
@@ -92,7 +92,7 @@ def test_a_file_keeps_a_column_even_if_all_are_new(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("string_type", StringType)
 def test_a_file_tells_of_the_type_of_its_texts(tmp_path: Path, string_type: StringType) -> None:
-    """Arrow readers see the type, several row groups or not; by default a file says nothing, as Spark's."""
+    """Arrow readers see the type, several row groups or not; by default a file has no Arrow schema, as Spark's."""
     (file,) = written(tmp_path, TargetLayout(string_type=string_type, row_group_rows=1), files=(NEW,))
     assert file.schema_arrow.field("v").type == ARROW[string_type]
     has_schema = b"ARROW:schema" in (file.metadata.metadata or {})

@@ -1,4 +1,4 @@
-"""Bug models that ask another question: what an engine does instead, as other statements and other tables."""
+"""Bug models that ask another question: an engine's behaviour as other statements and other tables."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ _DELETED_AND_COPIED = "WHEN MATCHED AND s.v > 1 THEN DELETE"
 def test_matches_with_null_are_not_counted(
     clauses: str, source: list[list[int | None]], vectors: str, copies: list[tuple[int, int]] | None
 ) -> None:
-    """A copy per further match is written if the file is rewritten; ``copies`` None: the record numbers tell."""
+    """A copy per further match is written if the file is rewritten; ``copies`` None: the record numbers decide."""
     target = {
         "schema": "id INT, v INT",
         "files": [[[1, 1], [2, 2]]],
@@ -311,7 +311,7 @@ _OF_A_TABLE = {"schema": "k INT, d INT DEFAULT 7, n INT, g INT GENERATED ALWAYS 
     ],
 )
 def test_generated_columns_are_written_over_the_given_values(sql: str, insert: str) -> None:
-    """Names in another case are one column; what is not given is the default or NULL; an UPDATE stays as it is."""
+    """Names in another case are one column; a missing value is the default or NULL; an UPDATE stays as it is."""
     merge = f"{MERGE} t.k = s.k WHEN MATCHED THEN UPDATE SET k = s.k".replace("E I", "E WITH SCHEMA EVOLUTION I")
     source = {"schema": "k DOUBLE, n BIGINT", "rows": [[2.75, 1]]}
     now = judged_case(case_of(f"{merge} WHEN NOT MATCHED THEN {sql}", target=_OF_A_TABLE, source=source))
@@ -328,7 +328,7 @@ def test_a_generated_column_that_is_given_is_left_alone(action: str) -> None:
 
 
 def test_an_expectation_that_the_reference_fulfils_is_left_out() -> None:
-    """What its author says of the rows is the reference's answer; an engine is not held against it a second time."""
+    """The rows that its author expects are the reference's answer; an engine is not compared with them again."""
     fulfilled = case_of(expect={"rows": [[1, 5], [2, 2], [3, 6]]})
     other = case_of(expect={"rows": [[1, 5], [2, 2]]})
     for case, kept in ((fulfilled, False), (other, True)):

@@ -1,4 +1,4 @@
-"""Known deviations: what they explain, what they must not hide, and that a typo stops the run."""
+"""Known deviations: the differences that they explain, those that they must not hide, and that a typo stops the run."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_an_entry_hides_no_other_difference_of_the_same_case(known: Deviations) 
 
 @pytest.mark.parametrize(("each", "explained"), [("'b'", True), ("'a'", False)])
 def test_a_pattern_must_be_found_in_every_part_of_a_difference(tmp_path: Path, each: str, *, explained: bool) -> None:
-    """What is missing is the row (2, 'b')."""
+    """The missing row is (2, 'b')."""
     wanted = f'[{{ what = "rows missing_rows", each = "{each}" }}, "rows P-9"]'
     known = _load(tmp_path, _ENTRY.replace('["rows missing_rows", "rows P-9"]', wanted))
     assert bool(known.explain(check_case(_case(), Losing()), Losing.capabilities)) is explained
@@ -132,7 +132,7 @@ def test_parts_of_one_difference_may_have_several_causes(tmp_path: Path) -> None
     ],
 )
 def test_a_difference_can_be_kept_to_some_columns(tmp_path: Path, columns: str, cell: str, *, explained: bool) -> None:
-    """Those that the merge adds, or those of the target that may not be NULL."""
+    """Added columns, or columns of the target that may not be NULL."""
     wanted = f'[{{ what = "rows changed_rows", columns = "{columns}" }}]'
     known = _load(tmp_path, _ENTRY.replace('["rows missing_rows", "rows P-9"]', wanted))
     source = {"schema": "id INT, v STRING, extra INT", "rows": [[1, "x", 1]]}
@@ -157,7 +157,7 @@ def test_a_difference_can_be_kept_to_some_columns(tmp_path: Path, columns: str, 
 def test_missing_and_extra_rows_must_be_the_same_but_for_the_columns(
     tmp_path: Path, rows: list[tuple[Any, ...]], *, explained: bool
 ) -> None:
-    """Where most of a row differs it is missing and extra; what is not of these columns stays unexplained."""
+    """Where most of a row differs it is missing and extra; differences in other columns stay unexplained."""
     wanted = '[{ what = "rows *_rows", columns = "added" }]'
     known = _load(tmp_path, _ENTRY.replace('["rows missing_rows", "rows P-9"]', wanted))
     source = {"schema": "id INT, v STRING, extra INT", "rows": [[1, "x", 1]]}

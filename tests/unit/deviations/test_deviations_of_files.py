@@ -225,7 +225,7 @@ def test_files_are_skipped_by_bounds_of_floats(merge: str, layout: dict[str, Any
     ids=["a-whole-file", "a-new-vector", "another-vector"],
 )
 def test_updated_rows_of_an_older_decimal_stay(files: list[Any], vectors: str, right: dict[str, int]) -> None:
-    """They are there twice; files and vectors count what the scan has found."""
+    """They are there twice; files and vectors count the rows of the scan."""
     case = case_of(
         f"{MERGE} t.id = s.id WHEN MATCHED AND t.x <= 27730954.46 THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
         target={

@@ -1,4 +1,4 @@
-"""Bug models that repair: what is known to be wrong in an answer is put right, and nothing else."""
+"""Bug models that repair: known faults in an answer are put right, and nothing else."""
 
 from __future__ import annotations
 

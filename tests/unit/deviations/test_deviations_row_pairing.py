@@ -53,7 +53,7 @@ def test_every_cell_of_a_pair_is_expected_by_somebody() -> None:
 
 
 def test_a_row_leaves_its_partner_to_one_that_has_no_other() -> None:
-    """The first missing row could have either, the second one of them only."""
+    """The first missing row could have either, the second one only this."""
     given = report(((1, 5), (1, 7)), ((2, 5), (2, 7)))
     either = ("a: reference 1, engine 2", "b: reference 5, engine 7")
     assert expected(given, *either) == [A, A]

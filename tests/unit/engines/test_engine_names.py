@@ -31,7 +31,7 @@ class Named(DuckDbEngine):
 
 
 class Wraps:
-    """Hands the name of what it wraps on."""
+    """Passes on the name of the engine that it wraps."""
 
     capabilities = Capabilities()
     version = "1"

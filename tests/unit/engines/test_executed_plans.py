@@ -84,7 +84,7 @@ def test_only_what_was_executed_meanwhile_is_recorded() -> None:
 
 
 def test_plans_are_described_only_while_they_are_recorded() -> None:
-    """Their text is what is recorded, and costs a tenth of a small query."""
+    """Their text is recorded, and costs a tenth of a small query."""
     session = session_over(Store(0))
     with recording(session, None):
         assert session.conf.values == {}

@@ -1,4 +1,4 @@
-"""The engine iceberg: what it takes, the tables it makes, and how it reads what Iceberg says; without Spark."""
+"""The engine iceberg: its cases, its tables, and how it reads Iceberg's answers; without Spark."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_new_row_has_an_id_that_no_row_had_before() -> None:
 
 
 class Engine:
-    """What the reference is told of an engine."""
+    """The dialect of an engine, for the reference."""
 
     name, version, capabilities = "iceberg", "1", IcebergEngine.capabilities
 
@@ -172,7 +172,7 @@ class Engine:
     ],
 )
 def test_the_reference_predicts_what_iceberg_makes_of_several_matches(clauses: str, *, is_refused: bool) -> None:
-    """Spark looks for several matches only if a MATCHED clause could act on one of them."""
+    """Spark looks for several matches only if a MATCHED clause could act on any of them."""
     case = replace(case_of(), sql=f"MERGE INTO target t USING source s ON t.k = s.k {clauses}")
     answer = reference_for(Engine()).evaluate(case).answer  # type: ignore[arg-type] # it needs no more of an engine
     assert isinstance(answer, Rejection if is_refused else Prediction)

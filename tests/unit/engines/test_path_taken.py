@@ -1,4 +1,4 @@
-"""The path of a merge of Delta Lake, by what its commit says."""
+"""The path of a merge of Delta Lake, by its commit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VECTORS = {"numTargetDeletionVectorsUpdated": 1}
 def test_the_path_shows_in_metrics_and_actions(
     metrics: dict[str, int], kinds: list[str], path: MergePath | None
 ) -> None:
-    """R-402, R-512, R-701; without metrics of the history nothing can be said (R-501)."""
+    """R-402, R-512, R-701; without metrics of the history the path is unknown (R-501)."""
     actions = tuple(LoggedAction(kind=kind) for kind in ("commitInfo", *kinds))
     record = CommitRecord(read_version=0, num_commits=1, actions=actions, definition_before={}, definition={})
     assert path_taken(metrics, record) is path

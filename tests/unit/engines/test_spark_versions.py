@@ -1,4 +1,4 @@
-"""Engines on another Spark: how a release is read, what is fetched for it, and what its child is asked."""
+"""Engines on another Spark: how a release is read, its packages, and the requests to its child."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_doctor_tells_what_is_missing_and_fetches_nothing(monkeypatch: pytest.Mo
 
 
 class Session:
-    """What the worker needs of a Spark session: SQL that it has heard, and settings."""
+    """The part of a Spark session that the worker uses: SQL that it has received, and settings."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []

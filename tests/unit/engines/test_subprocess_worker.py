@@ -47,7 +47,7 @@ def script(tmp_path: Path, text: str) -> Path:
 
 @pytest.fixture
 def worker(tmp_path: Path) -> Iterator[WorkerProcess]:
-    """Give a worker that answers what it was asked."""
+    """Give a worker that repeats its request."""
     process = WorkerProcess(Path(sys.executable), script(tmp_path, SCRIPT))
     yield process
     process.close()
@@ -102,7 +102,7 @@ def test_a_child_cannot_take_all_memory(tmp_path: Path) -> None:
 
 
 def test_a_child_that_does_not_start_is_a_dead_engine(tmp_path: Path) -> None:
-    """An import that fails says nothing about a merge."""
+    """An import that fails is no evidence about a merge."""
     process = WorkerProcess(Path(sys.executable), script(tmp_path, "import no_such_package"))
     with pytest.raises(EngineDownError, match=r"(?s)does not start.*no_such_package"):
         process.ask({"do": "echo"}, timeout=10)

@@ -16,7 +16,7 @@ from mergecheck.harness.verdict import EngineDownError, UserInputError
 
 
 class Installer:
-    """Stands for ``uv`` and ``pip``: makes the folder that it is asked for, and answers as told."""
+    """Stands for ``uv`` and ``pip``: makes the requested folder, and answers as the test asks."""
 
     def __init__(self, *, code: int = 0, says: str = "") -> None:
         self.code, self.says = code, says
@@ -34,7 +34,7 @@ class Installer:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep what is fetched out of the user's cache."""
+    """Keep downloads out of the user's cache."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     return tmp_path / "environments"
 
@@ -47,7 +47,7 @@ def use(monkeypatch: pytest.MonkeyPatch, installer: Installer, *, uv: str | None
 
 
 def test_an_environment_is_made_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second run finds what the first one made."""
+    """The second run finds the first one's environment."""
     installer = use(monkeypatch, Installer())
     first = environment_python("engine", "1.2.3", ["engine==1.2.3", "numpy<2"])
     assert installer.commands[-1][-2:] == ["engine==1.2.3", "numpy<2"]
@@ -95,7 +95,7 @@ def test_a_version_that_was_never_released_is_the_users_mistake(monkeypatch: pyt
 
 
 def test_an_installation_that_fails_leaves_nothing_behind(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit code 3, with what the installer said; the next run tries again."""
+    """Exit code 3, with the installer's message; the next run tries again."""
     use(monkeypatch, Installer(code=1, says="no space left on device"))
     with pytest.raises(EngineDownError, match=r"no space left"):
         environment_python("engine", "1.2.3", ["engine==1.2.3"])

@@ -1,4 +1,4 @@
-"""An explanation says what the reference saw on every row, and names the alternative that an engine's result is."""
+"""An explanation describes every row by the reference, and names the alternative that an engine's result is."""
 
 from __future__ import annotations
 

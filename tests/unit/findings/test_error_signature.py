@@ -1,4 +1,4 @@
-"""What of an error goes into a fingerprint: its class, or the words that stay when the case is another."""
+"""The part of an error in a fingerprint: its class, or the words that stay when the case is another."""
 
 from __future__ import annotations
 

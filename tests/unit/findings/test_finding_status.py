@@ -57,7 +57,7 @@ COUNTED = {"numOutputRows": 1, "numTargetRowsX": 1, "numTargetRowsUpdated": 0}
 
 
 def without(check: Check, *, but: str = "", found: tuple[Mismatch, ...] = ()) -> CaseReport:
-    """Say that an observable was not compared, or only one kind of it."""
+    """Make a report in which an observable was not compared, or only one kind of it."""
     compared = tuple(made for made in EVERYTHING if made.check is not check)
     if but:
         compared = (*compared, Compared(check=check, against="reference", kinds=frozenset({but})))
@@ -114,7 +114,7 @@ def test_status(then: tuple[Mismatch, ...], now: CaseReport, status: FindingStat
 
 
 def test_a_partial_fix_is_told_check_by_check() -> None:
-    """What is gone, what is left and what is new."""
+    """Mismatches that are gone, left and new."""
     compared = compare(report(FEED, FILES), origin(ROWS, FEED))
     assert compared.checks == {
         Check.ROWS: CheckStatus.FIXED,
@@ -124,7 +124,7 @@ def test_a_partial_fix_is_told_check_by_check() -> None:
 
 
 def test_what_no_oracle_of_the_run_tries_is_not_fixed() -> None:
-    """A relation that was not tried says nothing."""
+    """A relation that was not tried proves nothing."""
     found = origin(RELATION)
     tried = (*EVERYTHING, Compared(check=Check.ROWS, against="P-16-files"))
     assert compare(replace(report(), compared=tried), found).status is FindingStatus.FIXED

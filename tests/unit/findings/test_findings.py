@@ -76,7 +76,7 @@ def test_ids_follow_the_content() -> None:
 
 
 def test_saved_findings_are_found_by_id(tmp_path: Path) -> None:
-    """What is saved can be named by its id, its file or its folder; cases set aside stay below it."""
+    """A saved case can be named by its id, its file or its folder; cases set aside stay below it."""
     store = FindingsDirectory(tmp_path / "findings")
     path = store.save(CASE, "text")
     assert find_case_file("mine", findings=store) == path
@@ -98,6 +98,6 @@ def test_registered_engines() -> None:
 
 
 def test_a_module_without_callable_is_no_engine() -> None:
-    """A value in the place of a class is refused with what is allowed."""
+    """A value in the place of a class is refused with the allowed values."""
     with pytest.raises(UserInputError, match="is a str; give a class or a function"):
         load_engine("mergecheck.harness.engines.registry:GROUP")

@@ -100,7 +100,7 @@ def keeps(predicate: str, data_type: t.DataType, file: DataFile) -> bool:
     ],
 )
 def test_bounds_of_integers(predicate: str, *, expected: bool) -> None:
-    """A file with values from 3 to 7 and without NULLs is kept or skipped as the bounds say."""
+    """A file with values from 3 to 7 and without NULLs is kept or skipped by the bounds."""
     assert keeps(predicate, t.LongType(), file_with(3, 7)) is expected
 
 

@@ -69,7 +69,7 @@ def test_subqueries_are_cut_out_with_their_brackets(text: str, inside: list[str]
     ],
 )
 def test_window_functions_are_refused(text: str, refused: str) -> None:
-    """R-132: an aggregate is refused as one, also with OVER; what a subquery does is its own affair."""
+    """R-132: an aggregate is refused as one, also with OVER; aggregates inside of a subquery are allowed."""
     with pytest.raises(AnalysisError) as caught:
         check_condition(bound(text), operation="search condition")
     assert caught.value.error_class == refused

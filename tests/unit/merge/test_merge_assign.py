@@ -1,4 +1,4 @@
-"""A value brought to its column's type: by which SQL, evaluated how often, and what is known of the cast."""
+"""A value brought to its column's type: by which SQL, evaluated how often, and the known facts of the cast."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_struct_is_rebuilt_by_name_around_one_evaluation() -> None:
 
 
 def test_elements_keys_and_values_are_converted_under_names_of_their_own() -> None:
-    """An inner lambda does not hide what an outer one names; a part that has its type already is left alone."""
+    """An inner lambda does not hide a name of an outer one; a part that has its type already is left alone."""
     deep = assigned(ArrayType(ArrayType(ArrayType(GIVEN))), ArrayType(ArrayType(ArrayType(WANTED)))).sql
     inner = f"element_2 -> IF(element_2 IS NULL, NULL, {MOVED.format('element_2')})"
     assert deep == (f"transform((f(x)), element_0 -> transform(element_0, element_1 -> transform(element_1, {inner})))")

@@ -203,7 +203,7 @@ def test_only_the_last_clause_of_a_kind_may_omit_its_condition(calls: tuple[str,
 
 
 def test_finds_the_alias_of_the_source_among_the_qualifiers_used() -> None:
-    """Spark does not tell an alias, but it tells whether a name means the whole source; columns are tried in vain."""
+    """Spark does not return an alias, but it resolves a name that means the whole source; columns are tried in vain."""
     frame = Frame(["id", "st"], s=["id", "st"], st=["x"])
     statement = builder("t.id = st.x AND t.id = s.id", frame).whenMatchedDelete().statement()
     assert statement.source_alias == "s"
@@ -222,7 +222,7 @@ def test_a_source_without_alias_has_none() -> None:
 
 
 def test_a_join_as_source_needs_an_alias_of_its_own() -> None:
-    """``a.id`` and ``b.id`` of a join cannot be told apart once the source is one relation."""
+    """``a.id`` and ``b.id`` of a join have one name once the source is one relation."""
     frame = Frame(["id", "v"], a=["id"], b=["v"])
     with pytest.raises(UnsupportedStatementError, match=r'source\.alias\("s"\)'):
         builder("t.id = a.id", frame).whenMatchedDelete().statement()

@@ -83,7 +83,7 @@ def explained(condition: str, message: str, written: str, run: str) -> MergeErro
     ],
 )
 def test_store_casts_have_deltas_class(condition: str, message: str, written: str, run: str) -> None:
-    """The message names the types as far as Spark tells them, and the column."""
+    """The message names the types as far as Spark gives them, and the column."""
     found = explained(condition, message, written, run)
     assert found.error_class == "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
     assert isinstance(found, ArithmeticError)
@@ -106,7 +106,7 @@ def test_store_casts_have_deltas_class(condition: str, message: str, written: st
     ],
 )
 def test_all_other_errors_keep_sparks_class(condition: str, message: str, written: str, run: str) -> None:
-    """A cast that the statement or a condition spells out, arithmetic, malformed text."""
+    """A cast that the statement or a condition has, arithmetic, malformed text."""
     found = explained(condition, message, written, run)
     assert found.error_class == condition
     assert message in found.message
@@ -129,7 +129,7 @@ def test_a_failing_value_is_named_by_its_clause_and_column() -> None:
 
 
 def test_faults_of_the_system_are_not_explained() -> None:
-    """What is neither the statement's nor the data's fault is Spark's failure."""
+    """A fault of neither the statement nor the data is Spark's failure."""
     failure = PySparkException("Connection refused")
     found = explain(failure, cast("MergeStatement", None), cast("ResolvedMerge", None))
     assert isinstance(found, SparkFailedError)

@@ -18,7 +18,7 @@ def invariant(name: str, text: str, *, nullable: bool = True) -> StructField:
 
 
 def test_invariants_of_columns_and_fields_are_found() -> None:
-    """R-746: not those of NOT NULL columns, of which only NULLs are looked for."""
+    """R-746: not constraints of NOT NULL columns, which are only searched for NULLs."""
     inner = StructType([invariant("x", "s.x > 1")])
     schema = StructType([invariant("a", "a > 0"), StructField("s", inner), invariant("b", "b > 2", nullable=False)])
     assert list(invariants(schema)) == ["a > 0", "s.x > 1"]

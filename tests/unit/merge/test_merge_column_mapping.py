@@ -73,7 +73,7 @@ def test_a_column_without_a_physical_name_is_damage() -> None:
 
 
 def test_new_columns_get_the_next_ids() -> None:
-    """Ids go on after those of columns that are gone, the outer ones first, and old columns keep theirs.
+    """Ids go on after the ids of columns that are gone, the outer ones first, and old columns keep theirs.
 
     Ids and names that a new column brings from its own table mean nothing.
     """

@@ -1,4 +1,4 @@
-"""Settings: what Delta Lake refuses, and what this merge does not do."""
+"""Settings: the values that Delta Lake refuses, and those that this merge lacks."""
 
 from __future__ import annotations
 

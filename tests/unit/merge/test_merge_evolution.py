@@ -144,7 +144,7 @@ def test_types_stay_where_spark_casts_of_its_own_accord(target: str, source: str
 
 
 def test_duplicate_source_columns_are_refused_where_they_are_used() -> None:
-    """R-238: names that differ in case only, at any depth, among what the filter keeps."""
+    """R-238: names that differ in case only, at any depth, among the columns that the filter keeps."""
     for source, name in (("id INT, v INT, V INT", "v"), ("id INT, st S<a INT, A INT>", "st.a")):
         error = failure(EVOLVE + "WHEN NOT MATCHED THEN INSERT *", source=source)
         assert error.error_class == "DELTA_DUPLICATE_COLUMNS_FOUND.DATA"

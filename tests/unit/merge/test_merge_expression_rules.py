@@ -1,4 +1,4 @@
-"""Resolution of conditions and values: what they may hold, and what Spark is asked."""
+"""Resolution of conditions and values: their allowed parts, and the questions to Spark."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_values_end_with_bigint(first: int, step: int) -> None:
 
 @pytest.mark.parametrize(("step", "furthest"), [(2, "9"), (-2, "-4")])
 def test_the_furthest_value_is_reported(step: int, furthest: str) -> None:
-    """Also that of explicit and copied rows, and over several batches."""
+    """Also for explicit and copied rows, and over several batches."""
     ids = GeneratedIds(IdPlan(sequences={0: IdSequence(first=1, step=step)}), 0)
     for values in ([3, 9], [None, -4], [None, None]):
         ids.look_at(pa.table({"id": pa.array(values, pa.int64())}))

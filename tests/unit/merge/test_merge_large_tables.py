@@ -1,4 +1,4 @@
-"""What the optimisations for large tables do in Spark's workers, and when conditions cannot fail."""
+"""The optimisations for large tables in Spark's workers, and when conditions cannot fail."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_copied_rows_keep_their_order_and_get_null_in_new_columns(tmp_path: Path
 @pytest.mark.parametrize(
     ("stored", "plain", "values"),
     [
-        (pa.string_view(), pa.string(), ["a", None, "longer than what is inlined", ""]),
+        (pa.string_view(), pa.string(), ["a", None, "longer than an inlined text", ""]),
         (pa.large_string(), pa.string(), ["a", None, "b", ""]),
         (pa.dictionary(pa.int8(), pa.string()), pa.string(), ["a", None, "a", ""]),
         (pa.binary_view(), pa.binary(), [b"a", None, b"b", b""]),
@@ -108,7 +108,7 @@ def test_copied_rows_keep_their_order_and_get_null_in_new_columns(tmp_path: Path
 def test_rows_are_left_out_of_whatever_arrow_types_a_file_asks_for(
     tmp_path: Path, stored: pa.DataType, plain: pa.DataType, values: list[Any]
 ) -> None:
-    """A file may say that its texts are to be read as views, of which Arrow cannot choose rows."""
+    """A file may ask for its texts as views, of which Arrow cannot choose rows."""
     pq.write_table(pa.table({"v": pa.array(values, stored)}), tmp_path / "old.parquet")
     task = WriteTask(
         location=str(tmp_path),
@@ -172,7 +172,7 @@ def test_the_size_of_large_tables_is_a_number_of_bytes() -> None:
 
 
 def test_decimals_are_written_as_integers(tmp_path: Path) -> None:
-    """Spark writes them so, and their bounds and values stay what they are."""
+    """Spark writes them so, and their bounds and values stay."""
     values = [Decimal("-1.50"), None, Decimal("99999.99")]
     pq.write_table(pa.table({"d": pa.array(values, pa.decimal128(7, 2))}), tmp_path / "old.parquet")
     schema = pa.schema([("d", pa.decimal128(7, 2))])

@@ -25,7 +25,7 @@ NARROWED = (
     (MapType(StringType(), LOOSE), MapType(StringType(), STRICT)),
     (MapType(StringType(), INT, valueContainsNull=True), MapType(StringType(), INT, valueContainsNull=False)),
     (struct(nullable=True, kind=LOOSE), struct(nullable=True, kind=STRICT)),
-    # the outer one is rebuilt, what is inside it is cast as a whole
+    # the outer one is rebuilt, its members are cast as a whole
     (StructType([StructField("n", LOOSE), StructField("b", LongType())]), struct(nullable=True, kind=STRICT, name="n")),
 )
 
@@ -50,7 +50,7 @@ def test_what_may_be_null_is_refused_where_the_column_may_not(source: DataType, 
     ids=lambda kind: kind.simpleString(),
 )
 def test_what_is_rebuilt_or_never_null_passes(source: DataType) -> None:
-    """Another type or order of the fields loses what the type says of NULL, as in Delta Lake."""
+    """Another type or order of the fields loses the type's NOT NULL, as in Delta Lake."""
     refuse_narrowing(source, STRICT, FieldRule.BY_NAME, strict=False)
 
 

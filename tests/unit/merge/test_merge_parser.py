@@ -118,7 +118,7 @@ def test_refuses_what_the_grammar_does_not_have(sql: str) -> None:
 
 
 def test_names_place_and_remedy_in_a_syntax_error() -> None:
-    """A message says what was found, where, and what is allowed."""
+    """A message has the text found, its place, and the allowed ones."""
     with pytest.raises(AnalysisError, match=r"UPDATE or DELETE. Found 'INSERT' at line 2, column 19\."):
         parse_merge("MERGE INTO t USING s ON a = b\nWHEN MATCHED THEN INSERT *")
 
@@ -195,7 +195,7 @@ def test_an_expression_is_exactly_one_expression(text: str) -> None:
 
 
 def test_a_leading_with_belongs_to_the_source() -> None:
-    """Spark accepts a WITH before MERGE. A source that names one of its queries keeps its name as the alias."""
+    """Spark accepts a WITH before MERGE. A source that names such a query keeps its name as the alias."""
     queries, rest = "WITH c AS (SELECT 1 AS id)", "ON t.id = c.id WHEN MATCHED THEN DELETE"
     named = parse_merge(f"{queries} MERGE INTO t USING c {rest}")
     assert (named.source, named.source_alias) == (f"({queries} SELECT * FROM c)", "c")

@@ -64,7 +64,7 @@ def test_left_hand_sides_are_target_columns(name: str) -> None:
     ],
 )
 def test_each_place_sees_its_own_sides(clause: str, message: str) -> None:
-    """R-115, R-117, R-227: what is out of scope does not resolve, and the message lists what is in scope."""
+    """R-115, R-117, R-227: a name out of scope does not resolve, and the message lists those in scope."""
     error = failure(ON + clause)
     assert error.error_class == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
     assert f"Cannot resolve {message}" in error.message

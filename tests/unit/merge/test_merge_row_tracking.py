@@ -1,4 +1,4 @@
-"""Ids of rows in the log: what a commit gives, also after another commit, and tables that are refused."""
+"""Ids of rows in the log: the ids that a commit gives, also after another commit, and tables that are refused."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_without_new_files_there_is_no_new_greatest_id(tmp_path: Path) -> None:
 
 
 def test_suspended(tmp_path: Path) -> None:
-    """R-724: new files and files with another vector have no ids; removed files keep what they had."""
+    """R-724: new files and files with another vector have no ids; removed files keep theirs."""
     snapshot = written(tmp_path, SUSPENDED | {"delta.enableDeletionVectors": "true"}, vectors=Vectors.INLINE)
     file = next(file for file in snapshot.files if file.vector is not None)
     _, marked = TableWriter(snapshot=snapshot, schema=snapshot.schema).mark_rows(
@@ -140,7 +140,7 @@ def test_suspended(tmp_path: Path) -> None:
 
 
 def test_ids_are_given_anew_after_another_commit(tmp_path: Path) -> None:
-    """R-726: they begin after that commit's greatest id; what it named again has the ids that it gave."""
+    """R-726: they begin after that commit's greatest id; files that it named again have the ids that it gave."""
     snapshot = written(tmp_path, SUPPORTED)
     file = snapshot.files[0]
     said = {"path": file.path, "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": False}
@@ -188,7 +188,7 @@ def test_enabled_and_suspended(tmp_path: Path) -> None:
     ],
 )
 def test_logs_that_cannot_be_right(tmp_path: Path, old: str, new: str, said: str) -> None:
-    """R-727: rows cannot keep ids that the log does not tell."""
+    """R-727: rows cannot keep ids that the log does not have."""
     written(tmp_path, ENABLED)
     log = tmp_path / log_file(0)
     log.write_text(log.read_text().replace(old, new))

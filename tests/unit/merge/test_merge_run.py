@@ -67,7 +67,7 @@ def test_split_bytes_read_sparks_sizes(text: str | None, expected: int) -> None:
 
 
 class Frame:
-    """A frame that remembers what was done with it."""
+    """A frame that remembers its calls."""
 
     def __init__(self, *steps: str) -> None:
         self.steps = steps

@@ -1,4 +1,4 @@
-"""What a dotted name begins with: qualifier, column or field (R-118, R-120, R-824)."""
+"""The beginning of a dotted name: qualifier, column or field (R-118, R-120, R-824)."""
 
 from __future__ import annotations
 

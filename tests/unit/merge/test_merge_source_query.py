@@ -117,6 +117,6 @@ def test_all_other_queries_are_for_materialising(query: str) -> None:
 
 
 def test_time_travel_is_refused_by_name() -> None:
-    """A view shows the latest version, which is not what was asked for."""
+    """A view shows the latest version, not the requested one."""
     with pytest.raises(UnsupportedStatementError, match="time travel in the source"):
         plan_query("(SELECT * FROM target VERSION AS OF 1)", path_of)

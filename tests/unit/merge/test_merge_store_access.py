@@ -67,7 +67,7 @@ def test_places_that_are_refused(path: str, feature: str) -> None:
 
 
 def test_files_of_a_store_have_one_spelling() -> None:
-    """The log encodes paths, relative or not, and Spark encodes what it reports: all meet in one decoded location."""
+    """The log encodes paths, relative or not, and Spark encodes its reports: all meet in one decoded location."""
     table, file = "s3a://bucket/a b", "s3a://bucket/a b/p=c%25d/f+é.parquet"
     assert file_location(table, "p=c%2525d/f+%C3%A9.parquet") == file
     assert file_location(table, "s3://bucket/a%20b/p=c%2525d/f+%C3%A9.parquet") == file
@@ -124,7 +124,7 @@ def test_the_endpoint_is_spark_s(settings: dict[str, str], endpoint: str, is_vir
     [("s3.eu-central-1.amazonaws.com", "eu-central-1"), ("https://s3.amazonaws.com", None), ("https://minio", None)],
 )
 def test_the_region_is_that_of_the_endpoint(endpoint: str, region: str | None) -> None:
-    """As S3A finds it out, unless a setting or a variable says it."""
+    """As S3A finds it out, unless a setting or a variable has it."""
     assert access({STATIC + "endpoint": endpoint}).region == region
     assert access({STATIC + "endpoint": endpoint, STATIC + "endpoint.region": "mars"}).region == "mars"
 

@@ -34,7 +34,7 @@ def test_a_table_without_constraints_has_no_checks() -> None:
 
 
 def test_constraints_are_in_the_order_of_their_names() -> None:
-    """Whatever the order of the properties, so that the same one is told of a row that breaks both."""
+    """Whatever the order of the properties, so that the same one is reported for a row that breaks both."""
     properties = {"delta.constraints.b": "id > 1", "delta.constraints.a": "id > 0"}
     for given in (properties, dict(reversed(properties.items()))):
         checks = table_checks(given, schema("id"))

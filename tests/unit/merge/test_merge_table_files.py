@@ -1,4 +1,4 @@
-"""What the writer puts on disk, without Spark: routing, partition directories, statistics, NOT NULL, clean-up."""
+"""The writer's files, without Spark: routing, partition directories, statistics, NOT NULL, clean-up."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_checks_hold_for_rows_that_are_written(tmp_path: Path, *, change_data: b
 
 
 def test_checked_rows_are_stored_without_the_check(tmp_path: Path) -> None:
-    """The column that says what is wrong is none of the table's."""
+    """The column with the fault is none of the table's."""
     records = written(task(tmp_path, checked=True), checked_batch((RowAction.COPY, 1, None)))
     name = next(record["name"] for record in records if record["kind"] == DATA_FILE)
     assert pq.read_table(tmp_path / name).to_pylist() == [{"id": 1, "p": "x"}]
@@ -167,7 +167,7 @@ def test_void_columns_are_in_no_file(tmp_path: Path) -> None:
 
 
 def test_failed_attempt_deletes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An exception in the middle of a task removes what the task has written so far."""
+    """An exception in the middle of a task removes the task's files."""
     monkeypatch.setattr(writer_module, "ROWS_PER_ROW_GROUP", 1)
 
     def batches() -> Any:
@@ -338,7 +338,7 @@ def test_not_null_paths_look_into_structs() -> None:
     ],
 )
 def test_partition_values_as_text(value: Any, text: str | None) -> None:
-    """Partition values are serialised as Delta's protocol says."""
+    """Partition values are serialised by Delta's protocol."""
     assert serialize(value) == text
 
 

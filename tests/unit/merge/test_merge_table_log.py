@@ -121,7 +121,7 @@ def test_unsupported_tables_are_refused_by_name(
 ) -> None:
     """A table with a feature that a merge would damage is refused, and the feature is named.
 
-    This is what the merge does of R-727 (row tracking) and R-822 (CHAR).
+    This is the merge's part of R-727 (row tracking) and R-822 (CHAR).
     """
     write_log(tmp_path, 0, {"protocol": PROTOCOL}, metadata({**LONG, "metadata": field}, properties=properties))
     with pytest.raises(UnsupportedTableError) as caught:
@@ -231,7 +231,7 @@ def timestamp_of(path: Path, version: int) -> int:
 
 
 def test_in_commit_timestamps_increase(tmp_path: Path) -> None:
-    """R-707: a commit is later than the one before, whatever the clock says, and than those that win over it."""
+    """R-707: a commit is later than the one before, at any time of the clock, and than commits that win over it."""
     ahead = now_millis() + 3_600_000
     todo = pending(
         table(tmp_path, {"commitInfo": {"inCommitTimestamp": ahead}}, add("p=a/f", p="a"), properties=TIMESTAMPS),

@@ -1,4 +1,4 @@
-"""What a merge does to the table's schema: checks, metadata and protocol actions, and tables without columns."""
+"""A merge and the table's schema: checks, metadata and protocol actions, and tables without columns."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_new_column_alone_makes_a_commit(tmp_path: Path) -> None:
 
 
 def test_an_old_schema_makes_no_metadata(tmp_path: Path) -> None:
-    """R-239: without a difference there is no action and, with nothing else to say, no commit."""
+    """R-239: without a difference there is no action and, without other actions, no commit."""
     snapshot = table(tmp_path, KEY)
     assert schema_actions(snapshot, snapshot.schema) == ()
     assert commit(pending(snapshot, snapshot.schema), skip_empty=True) is None

@@ -1,4 +1,4 @@
-"""The task of a single scan: which files are touched, which rows are ambiguous, and what is written of all that."""
+"""The task of a single scan: which files are touched, which rows are ambiguous, and the written rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type widening in the merge: which types change, how the log says so, who forbids it (R-237, R-240, R-716)."""
+"""Type widening in the merge: which types change, how the log records it, who forbids it (R-237, R-240, R-716)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_changes_are_recorded_where_they_belong() -> None:
 
 
 def test_values_of_old_rows_are_cast() -> None:
-    """R-237: also those of a column that the clause leaves alone."""
+    """R-237: also for a column that the clause leaves alone."""
     merge = run(
         EVOLVE + "WHEN MATCHED THEN UPDATE SET id = t.id + 1 WHEN NOT MATCHED THEN INSERT *",
         source="id INT, v BIGINT",

@@ -37,7 +37,7 @@ REJECTION = Rejection(error_class="DELTA_X", message="no", unchanged=True)
 
 @dataclass
 class PickyEngine:
-    """Rejects every case that it does not refuse beforehand, or fails to say whether it refuses it."""
+    """Rejects every case that it does not refuse beforehand, or fails to decide whether it refuses it."""
 
     refusal: Unsupported | Exception | None = None
     calls: int = 0
@@ -62,7 +62,7 @@ class PickyEngine:
 
 
 class Asked:
-    """A reference that agrees with the engine and notes what it is asked about."""
+    """A reference that agrees with the engine and notes the cases that it is asked about."""
 
     def __init__(self) -> None:
         self.cases: list[Case] = []
@@ -101,7 +101,7 @@ def test_a_case_that_the_engine_refuses_is_not_evaluated() -> None:
 
 @pytest.mark.parametrize("refusal", [None, KeyError("k")])
 def test_an_engine_that_does_not_refuse_is_run(refusal: Exception | None) -> None:
-    """Neither one that cannot say it; what is wrong with it shows in the run."""
+    """Neither one that cannot decide; its fault shows in the run."""
     engine = PickyEngine(refusal=refusal)
     report = Checker(engine=engine, reference=Asked(), skip_reference_if_unsupported=True).check_case(CASE)
     assert (report.verdict, report.is_judged, engine.calls) == (Verdict.BOTH_REJECTED, True, 1)

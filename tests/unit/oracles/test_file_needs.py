@@ -371,7 +371,7 @@ def test_a_refused_merge_has_no_needs(merges: MergeReference) -> None:
 
 
 def test_the_oracle_never_excludes_a_row_that_changes(merges: MergeReference) -> None:
-    """Random cases of every shape: what the reference changes lies in no file that the bounds exclude."""
+    """Random cases of every shape: rows that the reference changes lie in no file that the bounds exclude."""
     stream, found = strategies.Stream(strategies.cases()), Counter[Need]()
     for index in range(150):
         case = stream.draw(77, index)

@@ -94,7 +94,7 @@ def test_a_stored_time_is_predicted() -> None:
 
 
 def test_a_time_in_a_condition_stays() -> None:
-    """What the reference supports as it is written runs as it is written."""
+    """A statement that the reference supports as it is written runs as it is written."""
     case = case_of("MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND t.at < now() THEN DELETE")
 
     assert prepare(case, reference=evaluate, timer=PhaseTimer()).case is case

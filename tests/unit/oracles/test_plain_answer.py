@@ -1,4 +1,4 @@
-"""An answer keeps what it shows of a Delta table when its values become plain."""
+"""An answer keeps its facts about a Delta table when its values become plain."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def kinds(report: CaseReport) -> list[tuple[str, str]]:
 
 
 def test_the_fake_is_an_engine() -> None:
-    """The protocol is what the harness drives."""
+    """The harness drives the protocol."""
     assert isinstance(FakeEngine(OUTCOME), Engine)
 
 
@@ -114,7 +114,7 @@ def test_a_wrong_result_is_wrong_by_the_alternative_too() -> None:
 
 
 def test_an_expected_error_of_both_stays_both_rejected() -> None:
-    """The verdict says who rejected; that the author foresaw it changes nothing."""
+    """The verdict names the side that rejected; an author's expectation changes nothing."""
     report = check(REJECTION, Reference(answer=REJECTION), expect=Expectation(error="DELTA_X", unchanged=True))
     assert (report.verdict, report.mismatches) == (Verdict.BOTH_REJECTED, ())
 
@@ -135,14 +135,14 @@ def test_expect_is_held_beside_the_reference() -> None:
     ],
 )
 def test_without_reference_expect_decides(answer: EngineResult, expect: Expectation, verdict: Verdict) -> None:
-    """A case beyond the reference is still worth something when its author says what must come out."""
+    """A case beyond the reference is still worth something if its author gives the expected rows."""
     report = check(answer, Reference(answer=Unsupported("schema evolution")), expect=expect)
     assert report.verdict is verdict
     assert report.reason == "held against expect only, because the reference does not support schema evolution"
 
 
 def test_a_case_that_the_reference_does_not_predict_is_run() -> None:
-    """No prediction and no expectation: what the engine shows is held against the invariants."""
+    """No prediction and no expectation: the engine's answer is checked by the invariants."""
     engine = FakeEngine(OUTCOME)
     report = check_case(CASE, engine, reference=lambda _: Reference(answer=Unsupported("x")))
     assert (report.reason, report.result, engine.calls) == ("reference: x", OUTCOME, 1)
@@ -156,7 +156,7 @@ def test_the_reasons_of_both_sides_are_named() -> None:
 
 
 def test_any_of_the_right_errors_agrees() -> None:
-    """Where no rule says which value fails first, the prediction names several classes."""
+    """If no rule fixes the value that fails first, the prediction names several classes."""
     wanted = replace(REJECTION, error_class="DELTA_Y", other_classes=frozenset({"DELTA_X"}))
     assert check(REJECTION, Reference(answer=wanted)).verdict is Verdict.BOTH_REJECTED
     other = check(replace(REJECTION, error_class="DELTA_Z"), Reference(answer=wanted))
@@ -164,7 +164,7 @@ def test_any_of_the_right_errors_agrees() -> None:
 
 
 def test_conservation_laws_are_checked_beside_the_reference() -> None:
-    """They tell where the fault is, also when the rows are right."""
+    """They show where the fault is, also when the rows are right."""
     metrics = {"numTargetRowsInserted": 3, "numTargetRowsDeleted": 0}
     report = check(replace(OUTCOME, metrics=metrics), Reference(answer=PREDICTION))
     assert kinds(report) == [("itself", "P-5")]
@@ -178,7 +178,7 @@ def test_laws_need_an_engine_that_shows_rows() -> None:
 
 
 def test_an_engine_that_is_down_says_nothing_about_the_merge() -> None:
-    """Neither does an adapter that breaks; the place is told."""
+    """Neither does an adapter that breaks; the place is shown."""
     down = check(EngineDownError("Spark is gone"), Reference(answer=PREDICTION))
     assert (down.verdict, down.reason, down.result) == (Verdict.ENGINE_ERROR, "Spark is gone", None)
     broken = check(KeyError("k"), Reference(answer=PREDICTION))
@@ -187,7 +187,7 @@ def test_an_engine_that_is_down_says_nothing_about_the_merge() -> None:
 
 
 def test_a_reference_that_fails_is_a_defect_of_ours() -> None:
-    """The engine is not run, and the reason says whose defect it is; an engine's failure is no such defect."""
+    """The engine is not run, and the reason names the defective side; an engine's failure is no such defect."""
     engine = FakeEngine(OUTCOME)
 
     def fails(case: Case) -> Reference:
@@ -200,7 +200,7 @@ def test_a_reference_that_fails_is_a_defect_of_ours() -> None:
 
 
 def test_unchecked_observables_are_named_once() -> None:
-    """What an engine cannot show is listed, whoever wanted it."""
+    """Observables that an engine lacks are listed, also if only the author wanted them."""
     engine = FakeEngine(replace(OUTCOME, committed=None, path=None), capabilities=Capabilities(metrics=False))
     case = replace(CASE, expect=Expectation(metrics={"numOutputRows": 1}))
     report = check_case(case, engine, reference=lambda _: Reference(answer=PREDICTION))
@@ -212,7 +212,7 @@ def test_unchecked_observables_are_named_once() -> None:
 
 
 def test_time_is_measured_by_phase() -> None:
-    """A run can tell where its time goes."""
+    """A run can report where its time goes."""
     report = check(OUTCOME, Reference(answer=PREDICTION))
     assert set(report.phase_seconds) == {"reference", "engine", "compare"}
     assert report.seconds == pytest.approx(sum(report.phase_seconds.values()))

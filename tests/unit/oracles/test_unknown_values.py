@@ -69,7 +69,7 @@ def prepared(action: str) -> PreparedCase:
 
 
 def answer_to(given: PreparedCase, row: Callable[[Row], Row]) -> Outcome:
-    """Give what is predicted, with every row of table and feed changed."""
+    """Give the prediction, with every row of table and feed changed."""
     found = given.reference.answer
     assert isinstance(found, Prediction)
     feed = tuple(map(row, found.cdf or ()))

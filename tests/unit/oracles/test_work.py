@@ -1,4 +1,4 @@
-"""The work of a merge beside what it needed: what is a finding, what is graded, and what is not known."""
+"""The work of a merge and the work that it needed: findings, grades, and unknown work."""
 
 from __future__ import annotations
 

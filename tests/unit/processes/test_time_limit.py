@@ -43,7 +43,7 @@ def test_what_python_does_is_broken_off(hang: object) -> None:
 
 
 class Late(BaseException):
-    """What the outer limit raises."""
+    """The error of the outer limit."""
 
 
 def test_a_limit_inside_another_leaves_that_one_running() -> None:

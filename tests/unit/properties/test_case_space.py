@@ -1,4 +1,4 @@
-"""The map of the case space, and what it is made of."""
+"""The map of the case space, and its cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Hypothesis is told of a case."""
+"""The events of a case for Hypothesis."""
 
 from __future__ import annotations
 

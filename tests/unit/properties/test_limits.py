@@ -1,4 +1,4 @@
-"""What a run must keep: enough verified cases, and not too many known deviations."""
+"""The limits of a run: enough verified cases, and not too many known deviations."""
 
 from __future__ import annotations
 

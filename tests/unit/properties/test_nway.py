@@ -91,7 +91,7 @@ def test_an_upsert_has_its_values() -> None:
 
 
 def test_refused_ambiguous_rows_show_their_conditions() -> None:
-    """R-320 refuses the merge whatever the conditions are; those of the matches are told all the same."""
+    """R-320 refuses the merge under any conditions; the conditions of the matches are counted all the same."""
     case = merge(UPSERT.format("AND s.v = 'x'"), source=((1, None), (1, "x"), (1, "y")))
     found = values_of(case, MergeReference())
     assert found is not None
@@ -101,7 +101,7 @@ def test_refused_ambiguous_rows_show_their_conditions() -> None:
 
 
 def test_the_source_may_be_empty_and_the_statement_wrong() -> None:
-    """What was not reached is not told."""
+    """Dimensions that were not reached have no value."""
     empty = values_of(merge(UPSERT.format(""), source=()), MergeReference())
     wrong = values_of(merge(UPSERT.format("AND s.missing = 1"), source=((1, "x"),)), MergeReference())
     assert empty is not None

@@ -52,7 +52,7 @@ def test_a_table_that_the_cases_contradict_is_a_bug(counts: dict[str, int], mess
 
 
 def test_a_case_counts_once_for_each_of_its_rules() -> None:
-    """Also where the reference rejects the case; what it does not support is counted by its reason."""
+    """Also where the reference rejects the case; unsupported cases are counted by reason."""
     rejected = Reference(answer=Rejection(error_class="X", message="")), Facts(rules=frozenset({"R-101", "R-301"}))
     unsupported = Reference(answer=Unsupported("why")), Facts(rules=frozenset({"R-101"}))
     counts = tally([rejected, unsupported, rejected])
@@ -60,7 +60,7 @@ def test_a_case_counts_once_for_each_of_its_rules() -> None:
 
 
 def test_the_table_of_rules() -> None:
-    """Numbers stand there once, in order; a reason says something."""
+    """Numbers are there once, in order; no reason is empty."""
     rules = known_rules()
     numbers = [rule.number for rule in rules]
     assert numbers == sorted(set(numbers))

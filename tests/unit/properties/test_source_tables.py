@@ -92,7 +92,7 @@ def test_the_table_that_using_names_is_found_in_all_tables_of_the_case() -> None
 
 
 def test_queries_in_conditions_and_values_read_tables_too() -> None:
-    """They are named apart from those of the source."""
+    """They are listed apart from the source's."""
     clauses = "ON t.id = s.id WHEN NOT MATCHED BY SOURCE AND EXISTS (SELECT 1 FROM dim d WHERE d.id = t.id) THEN DELETE"
     case = _case("source", source=SOURCE, tables={"dim": DIM}, clauses=clauses)
     assert tables_of_queries(case) == {"dim"}

@@ -41,5 +41,5 @@ def test_wrong_numbers_of_operands_are_unsupported(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["if(a, 1, 2)", "nvl(a, 1)", "greatest(a, 1, 2)", "map(1, 2)", "concat()", "f(a, b)"])
 def test_right_numbers_are_read(text: str) -> None:
-    """What is not known here is left to the translation."""
+    """Calls unknown here are left to the translation."""
     assert plain_expression(text).replace(" ", "") == text.replace(" ", "")

@@ -29,7 +29,7 @@ HEAD = "MERGE INTO target t USING source s ON t.id = s.id"
 
 
 class Failing(Exception):  # noqa: N818 - an expression's, in the words of the fake
-    """What an expression of the fake fails with."""
+    """The error of an expression of the fake."""
 
 
 def boom(*_: Any) -> str:
@@ -42,7 +42,7 @@ def boom_above_one(*columns: Any) -> str:
     return "small"
 
 
-# Text, then the type and what it makes of the columns of its relations, by position.
+# Text, then the type and the function of the columns of its relations, by position.
 KNOWN: dict[str, tuple[DataType, Callable[..., Any]]] = {
     "soundex(s.v)": (STRING, lambda *columns: f"<{columns[-1]}>"),
     "raise_error('no')": (VOID, boom),
@@ -61,7 +61,7 @@ KNOWN: dict[str, tuple[DataType, Callable[..., Any]]] = {
 
 
 class FakeEvaluator:
-    """Knows the expressions above, and one query; keeps what it was asked for, and on how many rows."""
+    """Knows the expressions above, and one query; keeps the questions, and on how many rows."""
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}

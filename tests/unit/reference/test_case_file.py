@@ -53,7 +53,7 @@ VALUES = {
 
 
 def bits(value: Any) -> Any:
-    """Make equality exact: floats by their bits (one NaN), types told apart."""
+    """Make equality exact: floats by their bits (one NaN), types by their class."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else struct.pack("<d", value)
     if isinstance(value, tuple):
@@ -98,7 +98,7 @@ def test_schemas_round_trip(ddl: str) -> None:
 
 
 def test_schema_reads_sparks_synonyms() -> None:
-    """Spark has several words for some types."""
+    """Spark has several names for some types."""
     given = parse_schema("a byte, b short, c integer, d long, e real, f dec(5), g numeric, h struct<x int>")
 
     assert given == parse_schema(
@@ -133,7 +133,7 @@ def test_schema_reads_sparks_synonyms() -> None:
     ],
 )
 def test_bad_schemas_say_what_is_wrong(ddl: str, message: str) -> None:
-    """A schema that cannot be read names the place and what was expected."""
+    """A schema that cannot be read names the place and the expected text."""
     with pytest.raises(CaseFormatError) as raised:
         parse_schema(ddl)
 
@@ -248,7 +248,7 @@ def document(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_bad_cases_get_one_clear_message(changes: dict[str, Any], message: str) -> None:
-    """Every mistake names the place, what was found and what is allowed."""
+    """Every mistake names the place, the value found and the allowed ones."""
     with pytest.raises(CaseFormatError) as raised:
         case_from_json(document(**changes), where="case.json")
 

@@ -1,4 +1,4 @@
-"""The key ``layout`` of a case file: optional, strict inside, written only where it says something."""
+"""The key ``layout`` of a case file: optional, strict inside, written only if it is not the default."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_default_is_not_written() -> None:
     ],
 )
 def test_a_layout_is_read_strictly(table: str, layout: object, message: str) -> None:
-    """Each mistake gets the place, what was given and what is allowed."""
+    """Each mistake gets the place, the given value and the allowed ones."""
     with pytest.raises(CaseFormatError) as caught:
         read(with_layout(table, layout))
     assert message in str(caught.value)

@@ -64,7 +64,7 @@ def test_a_case_with_a_table_round_trips() -> None:
     "name", ["target", "source", "Dim", "a b", "", "1st", "db.dim", "mergecheck_rows", "a" * 61, "d`", "dïm"]
 )
 def test_a_name_that_is_no_plain_word_is_refused(name: str) -> None:
-    """The message says what a name is."""
+    """The message explains what makes a name."""
     with pytest.raises(CaseFormatError, match="is no name for a table; a name has up to 60 small letters"):
         case(tables={name: DIM})
 

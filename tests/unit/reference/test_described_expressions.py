@@ -1,4 +1,4 @@
-"""Reasons name expressions as Spark spells them, never by a class of the parser."""
+"""Reasons name expressions as Spark writes them, never by a class of the parser."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def connection() -> Iterator[DuckDBPyConnection]:
 
 
 def check_exact(rows: Sequence[Row], schema: Schema, connection: DuckDBPyConnection) -> None:
-    """Hold what comes back against what went in, also as JSON, and DuckDB's values against those it has from Arrow."""
+    """Compare the values that come back with those that went in, also as JSON, and DuckDB's values with Arrow's."""
     create_table(connection, "given", rows, schema)
     wanted = [row_identity(row, schema) for row in rows]
     assert [row_identity(row, schema) for row in read_rows(connection, "SELECT * FROM given", schema)] == wanted

@@ -1,4 +1,4 @@
-"""The table properties that Delta Lake knows: names, values and what they mean."""
+"""The table properties that Delta Lake knows: names, values and meanings."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _calls(num_columns: int, assigned: str) -> int:
 def test_twice_the_columns_take_twice_the_work(*, listed: bool) -> None:
     """A statement over twice the columns calls about twice as many functions."""
     texts = {n: ", ".join(f"c{i} = s.c{i}" for i in range(n)) if listed else "*" for n in (100, 400, 800)}
-    _calls(100, texts[100])  # imports what is imported on the way
+    _calls(100, texts[100])  # imports all modules on the way
 
     assert _calls(800, texts[800]) < 2.2 * _calls(400, texts[400])
 

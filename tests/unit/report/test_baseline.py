@@ -1,4 +1,4 @@
-"""A run beside an earlier one: what counts as much worse, and what is noise; and how earlier runs are read."""
+"""A run beside an earlier one: when it is much worse, and when that is noise; and how earlier runs are read."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_of_the_same_cases_any_more_work_in_vain_is_worse() -> None:
 
 
 def test_of_other_cases_more_work_in_vain_is_worse_if_chance_does_not_explain_it() -> None:
-    """Other cases are those of another seed, or others that agree."""
+    """Other cases are from another seed, or others that agree."""
     for other in ({"seed": 2}, {"seed": None}, {"merges": 49}):
         assert more(files_rewritten_in_vain=12, files_scanned_in_vain=70, **other) == ()
         (told,) = more(files_rewritten_in_vain=40, **other)

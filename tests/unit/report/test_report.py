@@ -261,7 +261,7 @@ def test_statements_are_cut_at_their_clauses(sql: str, lines: list[str]) -> None
 
 
 def test_tables_stand_side_by_side_where_they_fit() -> None:
-    """Narrow tables share lines, wide ones stand below each other; a self-merge says so."""
+    """Narrow tables share lines, wide ones stand below each other; a self-merge is marked."""
     assert any("target" in line and "source" in line for line in table_lines(CASE))
     assert not any("target" in line and "source" in line for line in table_lines(CASE, width=50))
     alone = Case(id="s", target=CASE.target, source=None, sql=CASE.sql)

@@ -1,4 +1,4 @@
-"""A script for ``spark-sql``: what that command cuts from it are the statements, and they mean the same to Spark."""
+"""A script for ``spark-sql``: that command cuts it into the statements, and they mean the same to Spark."""
 
 from __future__ import annotations
 

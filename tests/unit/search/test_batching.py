@@ -61,7 +61,7 @@ def batches() -> list[Batch]:
 
 
 def test_a_batch_is_its_pairs(batches: list[Batch]) -> None:
-    """Rows, change rows and counts of the batch are those of the pairs, whatever the statement.
+    """Rows, change rows and counts of the batch add up those of the pairs, for every statement.
 
     With ``preserveNullSourceStructs`` off, a NULL struct that is copied depends on the files (R-244). Generated values
     of identity columns are examples.
@@ -192,5 +192,5 @@ def test_the_statement_tells_the_pairs_apart(sql: str, wanted: str) -> None:
     ],
 )
 def test_what_cannot_be_one_of_many(sql: str) -> None:
-    """Sources whose rows are those of all pairs, values that look at whole tables, random values, what is no MERGE."""
+    """Sources with the rows of all pairs, values that look at whole tables, random values, no MERGE at all."""
     assert batch_of(a_case(sql), Random(1), size=2) is None

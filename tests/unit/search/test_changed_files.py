@@ -1,4 +1,4 @@
-"""Changed files choose what a run prefers: the map of paths, and git's answer in a repository of its own."""
+"""Changed files choose the features of a run: the map of paths, and git's answer in a repository of its own."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ LIMITS = ShrinkLimits(max_runs=60)
 
 
 class Shared:
-    """What the engines of one run have in common: who is where, and how many at once."""
+    """The state that the engines of one run share: who is where, and how many at once."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -139,7 +139,7 @@ def run(num_jobs: int, engine: Engine | None = None, **options: Any) -> tuple[Su
 
 
 def told(summary: Summary, seen: list[events.Event], num_jobs: int) -> object:
-    """Everything that a run says, but for times."""
+    """The whole output of a run, but for times."""
     document = summary_json(summary)
     del document["seconds"], document["phase_seconds"]
     checked = [event.report.case.id for event in seen if isinstance(event, events.CaseChecked)]
@@ -197,7 +197,7 @@ def test_every_lost_case_is_kept() -> None:
 
 
 def test_every_thread_has_an_engine_of_its_own() -> None:
-    """The main engine checks what is confirmed and shrunk; the others are used by one thread at a time, and closed."""
+    """The main engine confirms and shrinks; the others are used by one thread at a time, and closed."""
     shared = Shared()
     run(3, Faulty(shared))
     main, *others = shared.opened
@@ -225,7 +225,7 @@ class Healthy(Faulty):
 
 
 def test_a_lost_engine_ends_the_run_as_with_one_job() -> None:
-    """Three failures in a row are the end; what was checked before is counted."""
+    """Three failures in a row are the end; the cases checked before are counted."""
     ends = []
     for num_jobs in (1, 3):
         shared = Shared()
@@ -263,7 +263,7 @@ def test_cases_under_way_are_on_disk() -> None:
 
 
 def test_an_engine_that_runs_one_case_at_a_time_is_refused() -> None:
-    """The message says which engines can do more."""
+    """The message names the engines that can do more."""
 
     class Single:
         name, version, capabilities = "single", "1", Capabilities()

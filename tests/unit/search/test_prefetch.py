@@ -29,7 +29,7 @@ SPACE = CaseSpace()
 
 
 class Evaluations:
-    """A reference that notes what it is asked about; the second case waits until it may end."""
+    """A reference that notes its cases; the second case waits until it may end."""
 
     def __init__(self, *, may_end: bool = True) -> None:
         self.cases: list[Case] = []

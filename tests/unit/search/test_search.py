@@ -150,7 +150,7 @@ def test_a_time_budget_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_with_a_summary(tmp_path: Path) -> None:
-    """Ctrl+C is no crash: what was counted is told and no case stays under way."""
+    """Ctrl+C is no crash: the counts are shown and no case stays under way."""
     numbers = iter(range(10_000))
 
     def check(case: Case) -> CaseReport:

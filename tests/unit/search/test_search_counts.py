@@ -1,4 +1,4 @@
-"""What a search counts, keeps and leaves behind."""
+"""The counts of a search, its findings and its files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
 
 
 def test_shrinking_keeps_to_its_limit_and_says_so(tmp_path: Path) -> None:
-    """A limit on runs bounds the executions of shrinking; the finding tells that it was cut short."""
+    """A limit on runs bounds the executions of shrinking; the finding is marked as cut short."""
     run = Run(tmp_path, null_key_fault, budget=Budget(max_findings=1), limits=ShrinkLimits(max_runs=5))
     (saved,) = run.findings
     assert saved.finding.cut_short
@@ -63,7 +63,7 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> Non
 
 
 def test_unsupported_cases_are_counted_by_reason(tmp_path: Path) -> None:
-    """A case that is not verified never counts as verified, and its reason is told."""
+    """A case that is not verified never counts as verified, and its reason is shown."""
     run = Run(tmp_path, lambda case: report(case, verdict=Verdict.UNSUPPORTED, reason="reference: why"))
     assert run.summary.counts.unsupported == {"reference: why": 150}
     assert run.summary.counts.verified_share == 0
@@ -71,7 +71,7 @@ def test_unsupported_cases_are_counted_by_reason(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.AGREE])
 def test_what_an_engine_was_not_held_against_counts_as_not_reached(tmp_path: Path, verdict: Verdict) -> None:
-    """The reference may know what a case reaches that the engine does not take: that is no test of the engine."""
+    """The reference may know the reach of a case that the engine does not take: that is no test of the engine."""
 
     def check(case: Case) -> CaseReport:
         found = report(case, verdict=verdict, reason="fake: why")
@@ -89,7 +89,7 @@ def test_what_an_engine_was_not_held_against_counts_as_not_reached(tmp_path: Pat
 
 
 def test_rejections_are_counted_by_class_and_rules_by_number(tmp_path: Path) -> None:
-    """A run says what both sides reject, and which rules the cases reached that were judged."""
+    """A run counts the cases that both sides reject, and which rules the cases reached that were judged."""
 
     def check(case: Case) -> CaseReport:
         error_class = "DELTA_EVEN" if len(case.target.rows) % 2 == 0 else "DELTA_ODD"
@@ -148,7 +148,7 @@ def test_a_kept_finding_is_never_overwritten(tmp_path: Path) -> None:
 
 
 def test_steering_reaches_more_and_stays_reproducible(tmp_path: Path) -> None:
-    """The same draws for the same seed; more cells than unsteered draws; what is passed over is counted."""
+    """The same draws for the same seed; more cells than unsteered draws; cases passed over are counted."""
     budget = Budget(max_cases=12)
     plain = Run(tmp_path / "plain", evaluated, budget=budget)
     steered, again = (
@@ -171,7 +171,7 @@ def test_a_batch_that_disagrees_is_narrowed_to_a_pair(tmp_path: Path) -> None:
 
 
 def evaluated(case: Case) -> CaseReport:
-    """Report an agreement, with what the reference knows of the case."""
+    """Report an agreement, with the reference's facts of the case."""
     reference = evaluate(case)
     return replace(report(case), reference=reference, facts=facts_of(case, reference))
 
@@ -218,7 +218,7 @@ def test_known_pairs_whose_company_differs_are_a_finding(tmp_path: Path, in_comp
 
 
 def test_a_batch_deviates_by_its_pairs() -> None:
-    """Two pairs of ten that deviate in one of two statements: a tenth, and one statement."""
+    """Two pairs of ten that deviate in either of two statements: a tenth, and one statement."""
     counts = Counts()
     counts.add(replace(report(WARM_UP, ROWS), deviations=("known",)), num_pairs=10, num_deviating_pairs=2)
     counts.add(report(WARM_UP))
@@ -243,7 +243,7 @@ def test_what_only_the_company_of_pairs_shows_is_the_smallest_batch(tmp_path: Pa
 
 
 def test_a_share_of_the_statements_stays_alone(tmp_path: Path) -> None:
-    """Statements and pairs of tables are counted apart; what a batch leaves out is checked by itself."""
+    """Statements and pairs of tables are counted apart; pairs that a batch leaves out are checked by themselves."""
     budget = Budget(max_cases=40)
     run = Run(tmp_path, report, budget=budget, draws=Draws(cases(), seed=7, batch_size=10))
     counts, alone = run.summary.counts, [case for case in run.checked if PAIR not in case.sql]
@@ -256,7 +256,7 @@ def test_a_share_of_the_statements_stays_alone(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_the_engine_refuses_is_checked_as_its_first_case(tmp_path: Path) -> None:
-    """The column that keeps the pairs apart may be what it does not take."""
+    """It may refuse the column that keeps the pairs apart."""
 
     def check(case: Case) -> CaseReport:
         if PAIR not in case.sql:

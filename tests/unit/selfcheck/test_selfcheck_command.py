@@ -1,4 +1,4 @@
-"""``python -m tools.selfcheck``: what it prints, and the codes it ends with."""
+"""``python -m tools.selfcheck``: its output, and its exit codes."""
 
 from __future__ import annotations
 

@@ -76,14 +76,14 @@ def fault(*changes: Change, name: str = "fault", comparable: bool = True) -> Fau
 
 
 def differing(*faults: Fault, call: str) -> set[str]:
-    """Encode a path on the right code, and tell which faults could show."""
+    """Encode a path on the right code, and return the faults that could show."""
     with watched([Mutant.of(one) for one in faults]) as found:
         assert actions.encoded(call) == call.replace(" ", "%20")
     return found
 
 
 def test_every_fault_fits_the_source() -> None:
-    """Ids are unique; what only workers call is changed there. A stale entry raises and says what is wrong."""
+    """Ids are unique; functions that only workers call are changed there. A stale entry raises and names its fault."""
     special = (*load_variant_faults(), *load_conflict_faults())
     faults = (*load_catalogue(), *(one.fault for one in special))
     assert len(faults) >= 150
@@ -220,7 +220,7 @@ def test_a_fault_is_solved_if_every_seed_finds_it() -> None:
 
 
 def test_a_seed_counts_for_the_faults_that_it_looked_for() -> None:
-    """A fault that a seed has missed is unsolved; those that leave it out afterwards say nothing of it."""
+    """A fault that a seed has missed is unsolved; seeds that leave it out afterwards do not count."""
     one, two = fault(name="one"), fault(name="two")
     results = [
         SeedResult(seed=1, kills={"one": kill(1, "rows")}, num_cases=50),
@@ -232,7 +232,7 @@ def test_a_seed_counts_for_the_faults_that_it_looked_for() -> None:
 
 
 def test_an_equivalent_fault_does_not_count_unless_it_is_found() -> None:
-    """What is argued gives way to what is seen."""
+    """An argument gives way to an observation."""
     plain, same = fault(name="plain"), replace(fault(name="same"), equivalent="No case can show it.")
     missed = score([plain, same], [SeedResult(seed=1, kills={"plain": kill(1, "rows")}, num_cases=9)], max_cases=9)
     assert (missed.counted, missed.solved_share) == ((missed.faults[0],), 1.0)
@@ -242,7 +242,7 @@ def test_an_equivalent_fault_does_not_count_unless_it_is_found() -> None:
 
 
 def test_results_are_kept_and_read_back(tmp_path: Path) -> None:
-    """Those of the same faults and limit; others in the file are left alone."""
+    """Figures of the same faults and limit; others in the file are left alone."""
     path = tmp_path / "results.jsonl"
     kept = KeptResults.of(path, [fault(name="one")], max_cases=50)
     assert kept.read() == ()

@@ -122,7 +122,7 @@ def test_a_change_is_shown_as_a_diff() -> None:
 def test_a_function_can_behave_as_any_other() -> None:
     """With its arguments, and its own defaults afterwards."""
     with replaced({find_function(ENCODED): calling(lambda *args, **kwargs: (args, kwargs))}):
-        assert actions.encoded("a", b=1) == (("a",), {"b": 1})  # type: ignore[call-arg]  # what it does not have
+        assert actions.encoded("a", b=1) == (("a",), {"b": 1})  # type: ignore[call-arg]  # it does not have this
     assert actions.encoded("a b") == "a%20b"
 
 
@@ -134,7 +134,7 @@ class Frame:
 
 
 def encode_all(prefix: str, paths: Iterable[str]) -> Iterator[str]:
-    """Do what a task for workers does."""
+    """Act as a task for workers."""
     for path in paths:
         yield prefix + actions.encoded(path)
 

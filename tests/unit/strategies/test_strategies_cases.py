@@ -101,7 +101,7 @@ def test_names_are_unique_in_any_case(drawn: tuple[DrawnCase, ...]) -> None:
                 # twins have a flag of their own (R-823)
                 assert len(set(lowered)) == len(lowered) - lowered.count("twin") // 2
                 assert not {"t", "s", "tgt", "src", "target", "source"}.intersection(lowered)
-                # the change feed's names have a flag of their own (R-632), so have those of engines
+                # the change feed's names have a flag of their own (R-632), and so have the engines' names
                 underscored = {name for name in lowered if name.startswith("_") and "__delta_rs_" not in name}
                 assert underscored <= RESERVED
 

@@ -1,4 +1,4 @@
-"""Weighted choices: how often each answer comes, what it shrinks to, and which features go together."""
+"""Weighted choices: how often each answer comes, the answer that it shrinks to, and which features go together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def drawn(strategy: st.SearchStrategy[Any], number: int = 600) -> Counter[Any]:
     ("percent", "expected"), [(0, 0), (0.01, 1), (0.8, 1), (3.6, 4), (25, 25), (99.9, 100), (100, 100), (150, 100)]
 )
 def test_a_chance_is_as_good_as_its_percentage(percent: float, expected: int) -> None:
-    """Rounded to whole percents; what is possible happens; the low numbers, to which draws shrink, are False."""
+    """Rounded to whole percents; possible answers happen; the low numbers, to which draws shrink, are False."""
     answers = [chance(answering(number), percent) for number in range(100)]
     assert sum(answers) == expected
     assert answers == sorted(answers)
@@ -90,7 +90,7 @@ def test_what_is_always_on_can_be_left_out() -> None:
 
 
 def test_features_bring_what_they_need() -> None:
-    """A feature without what it needs leads to nothing; what was turned off may come back for another feature."""
+    """A feature without its needs leads to nothing; one that was turned off may come back for another feature."""
     stream = Stream(feature_sets())
     for features in (stream.draw(5, index) for index in range(300)):
         for feature, needed in NEEDS.items():
@@ -100,6 +100,6 @@ def test_features_bring_what_they_need() -> None:
 
 
 def test_no_feature_is_in_conflict_with_what_it_needs() -> None:
-    """The needs would bring back what the conflicts turned off."""
+    """The needs would bring back features that the conflicts turned off."""
     for feature, needed in NEEDS.items():
         assert not set(needed).intersection(CONFLICTS.get(feature, ()))

@@ -85,7 +85,7 @@ def test_an_engine_may_have_generated_columns_and_no_values_for_them() -> None:
 
 
 def test_generated_columns_come_after_what_they_use(drawn: tuple[DrawnCase, ...]) -> None:
-    """What a generated column is computed from takes small values only, so that no sum overflows."""
+    """The operands of a generated column are small, so that no sum overflows."""
     for each in drawn:
         for column in each.merge.schemas.target:
             if column.computed is not None:

@@ -39,7 +39,7 @@ def drawn() -> tuple[DrawnCase, ...]:
 
 
 def test_evolution_is_asked_for_by_statement_or_session(drawn: tuple[DrawnCase, ...]) -> None:
-    """One of the two is there whenever evolution is on, and neither otherwise."""
+    """Either is there whenever evolution is on, and neither otherwise."""
     both = set()
     for each in drawn:
         by_text = " WITH SCHEMA EVOLUTION " in each.case.sql

@@ -30,7 +30,7 @@ def broken() -> tuple[DrawnCase, ...]:
         .favouring(Feature.INVALID, Feature.EXPLICIT, Feature.INSERT, Feature.MATCHED_UPDATE)
         .favouring(Feature.NESTED_TYPES, Feature.MISSING_SOURCE_COLUMNS, percent=60)
     )
-    # a source with a VOID column (R-144) is refused whatever the statement says
+    # a source with a VOID column (R-144) is refused with every statement
     return tuple(each for each in islice(samples(51, profile=profile), 600) if each.breaks not in (None, "R-144"))
 
 
@@ -46,7 +46,7 @@ def test_every_rule_is_broken(broken: tuple[DrawnCase, ...]) -> None:
 
 
 def test_the_drawn_statement_stays_valid(broken: tuple[DrawnCase, ...]) -> None:
-    """The case's text is the broken one, the drawn values are what it was made from."""
+    """The case's text is the broken one, the drawn values are its origin."""
     for each in broken:
         # the fault of R-704 is a column of the source
         assert each.breaks == "R-704" or each.case.sql != statement_text(each.merge.statement)

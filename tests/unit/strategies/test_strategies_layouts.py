@@ -123,7 +123,7 @@ def test_large_tables_have_keys_of_their_own(large: tuple[DrawnCase, ...]) -> No
 
 
 def test_settings_of_an_engine_are_drawn_now_and_then() -> None:
-    """A few at a time, from its own values; what the case says itself stays."""
+    """A few at a time, from its own values; the case's own settings stay."""
     stream = Stream(with_settings(st.just(CASE), DOMAIN))
     drawn = [stream.draw(1, index) for index in range(120)]
     assert all(case.conf["duckdb.threads"] == "9" for case in drawn)
@@ -149,7 +149,7 @@ def test_without_settings_the_cases_are_the_same() -> None:
 
 
 def test_the_reference_takes_settings_of_engines() -> None:
-    """They change how a merge runs and not what it means; an unknown setting of Spark stays unsupported."""
+    """They change how a merge runs and not its meaning; an unknown setting of Spark stays unsupported."""
     each = next(each for each in samples(65) if isinstance(REFERENCE.evaluate(each.case).answer, Prediction))
     case = replace(each.case, conf={**each.case.conf, "duckdb.threads": "1", "delta-rs.streamed_exec": "false"})
     assert repr(REFERENCE.evaluate(case).answer) == repr(

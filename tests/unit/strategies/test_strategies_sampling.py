@@ -51,7 +51,7 @@ def test_seeds_and_numbers_give_different_cases() -> None:
 
 
 def test_a_negative_number_is_refused() -> None:
-    """The message says what was given and what is allowed."""
+    """The message has the given value and the allowed ones."""
     with pytest.raises(ValueError, match="case number -1: must be 0 or greater"):
         sample(1, -1)
 
@@ -73,7 +73,7 @@ def test_shrinking_keeps_the_fault_and_drops_the_rest() -> None:
 
 
 def test_shrinking_needs_a_failing_case() -> None:
-    """A case that does not fail is said to be perhaps flaky."""
+    """A case that does not fail is reported as perhaps flaky."""
     with pytest.raises(ValueError, match=r"case 0 of seed 1 does not fail.*flaky"):
         shrink(1, 0, lambda _: False)
 
@@ -102,7 +102,7 @@ def test_a_profile_bounds_the_tables_and_disables_features() -> None:
     profile = Profile(max_rows=3, max_files=2, max_clauses=2).without(
         Feature.CHANGE_DATA_FEED,
         Feature.PARTITIONS,
-        Feature.LARGE_TABLES,  # copies what was drawn, thousands of times
+        Feature.LARGE_TABLES,  # copies the drawn rows, thousands of times
     )
     for drawn in islice(samples(5, profile=profile), 60):
         target = drawn.case.target

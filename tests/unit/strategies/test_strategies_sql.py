@@ -102,7 +102,7 @@ def test_literals_are_typed_and_escaped(value: Value, data_type: DataType | None
     ],
 )
 def test_nested_constants_have_the_type_of_their_column(value: object, data_type: DataType, expected: str) -> None:
-    """The cast says that members may be NULL."""
+    """By the cast, members may be NULL."""
     assert literal(value, data_type) == expected
 
 
@@ -214,6 +214,6 @@ def test_tables_are_named_as_the_aliases_say(aliases: Aliases, self_merge: bool,
     ],
 )
 def test_clauses_outside_the_grammar_are_refused(kind: ClauseKind, action: Action, star: bool) -> None:  # noqa: FBT001 - a column of the table above
-    """A clause that SQL cannot say cannot be built (R-005, R-101)."""
+    """A clause that SQL cannot express cannot be built (R-005, R-101)."""
     with pytest.raises(ValueError, match=r"clause|need"):
         Clause(kind=kind, action=action, star=star)

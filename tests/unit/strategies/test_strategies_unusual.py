@@ -53,7 +53,7 @@ def test_kinds_are_interleaved_and_each_keeps_its_order() -> None:
 
 
 def test_the_time_of_a_statement_is_compared_with_far_away_moments() -> None:
-    """Conditions have it, with what it comes out as; assigned values have not (R-136)."""
+    """Conditions have it, with its value; assigned values have not (R-136)."""
     seen = set()
     for each in drawn(Feature.STATEMENT_TIME, without=(Feature.INVALID,)):
         for node in expressions(each):

@@ -48,7 +48,7 @@ QUICK = settings(max_examples=60, deadline=None, database=None, suppress_health_
 
 
 def fits(value: Any, data_type: Any) -> bool:
-    """Say whether a value is what ``mergecheck.model.case`` promises for its type."""
+    """Return whether a value has the Python type that ``mergecheck.model.case`` promises."""
     match data_type:
         case StructType():
             return isinstance(value, tuple) and all(

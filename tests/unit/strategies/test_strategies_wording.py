@@ -54,7 +54,7 @@ def test_quotients_are_mostly_kept_from_zero(partial: tuple[DrawnCase, ...]) -> 
 
 
 def test_a_bare_quotient_goes_to_a_bigint(partial: tuple[DrawnCase, ...]) -> None:
-    """Its failure must be the division's alone, not one of a cast to a narrower column (R-252)."""
+    """Its failure must be the division's alone, not a cast's to a narrower column (R-252)."""
     for each in partial:
         schemas = each.merge.schemas
         # of two columns of one name the target's is assigned

@@ -1,4 +1,4 @@
-"""What people write: the merge keeps its meaning, whatever query stands for its source, and however values are told."""
+"""Forms that people write: the merge keeps its meaning with any query as its source, and any form of values."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_source_shrinks_to_a_table() -> None:
 
 
 def test_texts_beside_numbers_and_dates_mean_the_same() -> None:
-    """Constants as texts, and CAST of one of two columns, in ON and in conditions."""
+    """Constants as texts, and CAST of either column, in ON and in conditions."""
     changed = 0
     for one, other in zip(drawn(85, 60, Feature.TEXT_OPERANDS), drawn(85, 60), strict=True):
         if one.case.sql == other.case.sql:

@@ -1,4 +1,4 @@
-"""Plugins of Spark as an axis of variants: what is known of them, which engine runs, what mends a difference."""
+"""Plugins of Spark as an axis of variants: facts, the engine that runs, the switch that mends a difference."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RightEngine:
     def run(self, case: Case) -> EngineResult:
         answer = MergeReference().evaluate(replace(case, conf={})).answer
         if not isinstance(answer, Prediction):
-            return Unsupported("what this test does not need")
+            return Unsupported("this test needs no more")
         is_wrong = self.plugin is not None and self.loses_row and case.conf.get(SWITCH) != "false"
         return Outcome(schema=answer.schema, rows=answer.rows[1:] if is_wrong else answer.rows)
 

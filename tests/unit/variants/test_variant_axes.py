@@ -82,7 +82,7 @@ def test_domains() -> None:
 
 
 def test_axes_favour_and_avoid_features_of_random_cases() -> None:
-    """What one axis needs and another one has to be without stays as it is."""
+    """A feature that one axis needs and another one avoids stays as it is."""
     axes = EngineAxes(
         (
             Axis("acme.rows", base="off", values=("on",), favours=("several-row-groups", "not partitions")),
@@ -133,7 +133,7 @@ def test_our_engine_declares_every_switch_of_its_own_as_an_axis() -> None:
 
 
 def test_an_engine_is_run_at_the_base_of_its_axes() -> None:
-    """Two scans for our merge, unless the case or the variant says otherwise; no other engine gets the setting."""
+    """Two scans for our merge, unless the case or the variant sets it; no other engine gets the setting."""
     seen: list[dict[str, str]] = []
 
     class Listening:

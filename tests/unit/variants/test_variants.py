@@ -49,7 +49,7 @@ Batched: true
 
 
 class Predicting:
-    """An engine that says what the reference says, but for what a function makes of it under some settings."""
+    """An engine that repeats the reference's answer, changed by a function under some settings."""
 
     name = "predicting"
     version = "1"
@@ -121,7 +121,7 @@ def test_an_engine_that_is_right_agrees_everywhere() -> None:
 
 
 def test_the_insert_only_path_never_checks_and_the_classic_one_does() -> None:
-    """R-320: the toggle is not semantics-preserving, and the reference says where."""
+    """R-320: the toggle is not semantics-preserving, and the reference predicts where."""
     source = Source(schema=SCHEMA, rows=((1, "x"), (1, "y")))
     run = running(Predicting(), "insert-only=off")
     run.run([replace(INSERT, source=source)])
@@ -138,7 +138,7 @@ def test_the_insert_only_path_never_checks_and_the_classic_one_does() -> None:
 
 
 def test_copied_rows_may_change_only_as_the_reference_says() -> None:
-    """An exemption is no licence: what is exempt is held against the reference."""
+    """An exemption is no licence: exempt observables are compared with the reference."""
 
     def wrong(case: Case, outcome: Outcome) -> EngineResult:
         extra = len(case.target.files) == 1
@@ -213,7 +213,7 @@ def test_a_saved_case_runs_under_its_variant_wherever_it_is_checked() -> None:
 
 
 def test_check_narrows_a_saved_case_of_a_variant_too() -> None:
-    """Of the base and of the variant only what was asked for counts; the rest is not checked."""
+    """Of the base and of the variant only the requested checks count; the rest is not checked."""
     saved = replace(UPSERT, conf={VARIANT_SETTING: "aqe=on"})
     for losing in (losing_a_row(ADAPTIVE), losing_a_row()):
         checker = Checker(engine=Predicting(losing), checks=frozenset({Check.SCHEMA}))
@@ -285,7 +285,7 @@ def a_batch() -> Drawn:
 
 
 def test_a_difference_in_a_batch_is_looked_for_in_its_pairs(tmp_path: Path) -> None:
-    """A pair alone, where it shows; the counts tell how many there were, and a case that was given stays alone."""
+    """A pair alone, where it shows; the counts give the number of pairs, and a given case stays alone."""
     run = batched_run(losing_a_row(ADAPTIVE), FindingsDirectory(tmp_path))
     run.run([a_batch()])
     assert [f.variant and f.variant.name for f in run.found] == ["aqe=on"]
@@ -344,7 +344,7 @@ def test_an_engine_that_cannot_or_is_down_is_counted() -> None:
 
 
 def test_a_plan_that_never_appears_is_said() -> None:
-    """What was asked for and never executed is not covered."""
+    """A path that was asked for and never executed is not covered."""
     run = running(Predicting(), "join=broadcast", "codegen=whole-stage")
     run.run([UPSERT])
     assert [str(axis_value) for axis_value in run.counts.unseen()] == ["join=broadcast"]

@@ -75,7 +75,7 @@ def test_of_an_adaptive_plan_the_final_one() -> None:
 
 
 def test_an_adaptive_plan_that_never_became_final() -> None:
-    """A query that failed shows what it was to do."""
+    """A query that failed shows its plan."""
     failed = ADAPTIVE.replace("isFinalPlan=true", "isFinalPlan=false")
     assert "SortMergeJoin FullOuter" in fingerprint_of([failed]).joins()
 

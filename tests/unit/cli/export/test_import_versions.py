@@ -1,4 +1,4 @@
-"""Imported cases: what the table itself says of its values."""
+"""Imported cases: the table's own description of its values."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_any_value_can_be_shown(value: str, wrong: str) -> None:
 
 
 def test_long_values_and_many_columns_and_rows() -> None:
-    """A very long text keeps its ends, wide tables keep all columns, long tables are cut and say so."""
+    """A very long text keeps its ends, wide tables keep all columns, long tables are cut and end with a note."""
     wide = Schema((*SCHEMA.columns[:1], *(Field(f"c{number}", STRING) for number in range(200))))
     text = html(report(wide, value="v" * 100_000, wrong="w" * 100_000))
     page = check_page(text)
@@ -365,7 +365,7 @@ def test_selfcheck() -> None:
 
 
 def test_variants() -> None:
-    """A difference under a variant, and one of the base."""
+    """A difference under a variant, and one in the base."""
     found = report()
     mark = fingerprint(found)
     assert mark is not None

@@ -1,4 +1,4 @@
-"""Where Spark runs: which URLs are taken, what goes before what, and what a mistake is told."""
+"""Where Spark runs: the allowed URLs, the order of precedence, and the message for each mistake."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_urls_of_both_kinds(
     ],
 )
 def test_what_is_no_place(given: dict[str, str], message: str) -> None:
-    """The message says what was given, what is allowed and what to do."""
+    """The message has the given value, the allowed ones and the next step."""
     with pytest.raises(UserInputError, match=r"(local|spark://h|sc://|gs://|s3a://|hdfs:/|/no/such)") as caught:
         spark_place(**given, environment={})  # type: ignore[arg-type] # options by name
     assert message in str(caught.value)
@@ -88,7 +88,7 @@ def test_a_table_root_is_a_directory_or_its_uri(tmp_path: Path) -> None:
 
 
 def test_the_place_is_the_process_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What was chosen stays chosen, and is written so that the same command can be given again, but for a secret."""
+    """A choice stays, and is written so that the same command can be given again, but for a secret."""
     monkeypatch.setattr("mergecheck.harness.engines.spark.config._Chosen.place", None)
     assert current_place() == spark_place()
     use_place(SparkPlace(remote="sc://h:1/;token=a b;user_id=u", table_root=tmp_path))

@@ -1,4 +1,4 @@
-"""Which Java is needed is told before Spark fails in its own words."""
+"""The needed Java is named before Spark fails with its own message."""
 
 from __future__ import annotations
 

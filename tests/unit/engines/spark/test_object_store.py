@@ -1,4 +1,4 @@
-"""Trying out the store of a table root: what it must do, and what is said where it does not."""
+"""Trying out the store of a table root: its required operations, and the message if one is missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "somebody", "AWS_SECRET_ACCESS_KEY": SECRET}
 
 @contextmanager
 def answering(*codes: int) -> Iterator[StoreRoot]:
-    """Start a store that answers one put after the other by a code, and deletes whatever it is told to."""
+    """Start a store that answers one put after the other by a code, and deletes as asked."""
     left = list(codes)
 
     class Store(BaseHTTPRequestHandler):
@@ -88,7 +88,7 @@ def test_a_store_that_cannot_hold_tables(codes: tuple[int, ...], message: str) -
     ids=["keys", "session", "of-the-machine"],
 )
 def test_spark_gets_secrets_apart_from_settings(environment: dict[str, str], provider: str | None) -> None:
-    """Settings stand on the JVM's command line, so no key is among them; nor is one in what a place prints."""
+    """Settings stand on the JVM's command line, so no key is among them; nor is one in the text of a place."""
     root = store_root("s3a://bucket/x", {**environment, "AWS_REGION": "eu-west-1"})
     assert SECRET not in f"{root!r}{root}{root.spark_settings()}"
     assert root.spark_settings()["spark.hadoop.fs.s3a.endpoint.region"] == "eu-west-1"

@@ -1,4 +1,4 @@
-"""The look at a cluster's workers before the first case: what is missing is said in one message."""
+"""The look at a cluster's workers before the first case: one message names all that is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GOOD = {"imports": None, "sees_tables": True}
 
 
 class FakeCluster:
-    """As much of a session as the first query touches; ``answer`` makes its rows out of those of a real look."""
+    """As much of a session as the first query touches; ``answer`` makes its rows from a real look's."""
 
     def __init__(self, answer: Callable[[list[dict[str, Any]]], Any]) -> None:
         self.answer = answer
@@ -68,7 +68,7 @@ def test_a_worker_that_lacks_something_is_told(tmp_path: Path, rows: list[dict[s
 
 
 def test_a_python_that_does_not_run_is_told(tmp_path: Path) -> None:
-    """Of a long traceback only the line that says what is wrong."""
+    """Of a long traceback only the line with the fault."""
 
     def fail(_: object) -> None:
         raise RuntimeError(

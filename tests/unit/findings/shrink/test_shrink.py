@@ -1,4 +1,4 @@
-"""The domain's own shrinking passes: every one of them leads to the smallest case that still differs."""
+"""The domain's own shrinking passes: each leads to the smallest case that still differs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_files_stay_where_they_matter() -> None:
 
 
 def test_settings_and_partitioning_stay_where_they_matter() -> None:
-    """What the fault depends on is kept, the rest goes."""
+    """Parts that the fault needs are kept, the rest goes."""
     case, _ = shrunk(
         lambda case: bool(case.conf and case.target.partition_by and case.target.change_data_feed and case.target.rows)
     )
@@ -182,7 +182,7 @@ def test_a_table_merged_into_itself_shrinks_too() -> None:
 
 
 def test_a_layout_goes_where_it_does_not_matter() -> None:
-    """What is left of it is what the fault needs; the source keeps its own through the passes over its rows."""
+    """Only the part that the fault needs is left; the source keeps its own through the passes over its rows."""
     laid_out = replace(
         CASE,
         target=replace(
@@ -234,7 +234,7 @@ def test_thousands_of_rows_go_in_few_runs(needed: int, most: int) -> None:
 
 
 def test_limits_hold() -> None:
-    """No more executions than allowed, and the attempts tell that some were refused."""
+    """No more executions than allowed, and the attempts count those refused."""
     _, attempts = shrunk(lambda case: len(case.target.rows) > 3, limits=ShrinkLimits(max_runs=7))
     assert attempts.num_runs == 7
     assert attempts.refused
@@ -254,7 +254,7 @@ def test_no_case_runs_twice() -> None:
 
 
 def test_a_mismatch_against_expect_is_left_alone() -> None:
-    """What an author expects holds for his tables only: smaller tables would make another fault."""
+    """An author's expectations hold for his tables only: smaller tables would make another fault."""
     case = Case(id="e", target=CASE.target, source=CASE.source, sql=CASE.sql, expect=Expectation(rows=()))
     left, attempts = shrunk(lambda _: True, case, against="expect")
     assert (left.target, left.sql, attempts.num_runs) == (case.target, case.sql, 0)

@@ -43,7 +43,7 @@ def test_candidates_of_a_statement_are_each_smaller() -> None:
 
 
 def test_conditions_lose_conjuncts_alternatives_and_brackets() -> None:
-    """Those of ON and those of clauses; what is no condition any more, the caller finds out."""
+    """Conditions of ON and of clauses; the caller finds out if a result is no condition any more."""
     on = "(t.a = s.a) OR ((t.b = s.b OR t.c = s.c))"
     sql = f"MERGE INTO target t USING source s ON {on} WHEN MATCHED AND {{}} THEN DELETE"
     of_on = {
@@ -135,7 +135,7 @@ def test_expressions_become_plain(on: str, condition: str, value: str, left: str
 
 
 def test_a_source_query_becomes_the_rows_that_it_gives() -> None:
-    """The table holds what the query gives; a table that is merged into itself has a source of its own."""
+    """The table holds the rows of the query; a table that is merged into itself has a source of its own."""
     sql = "MERGE INTO target t USING (SELECT id + 1 AS k, p FROM source WHERE id < 4) s ON t.id = s.k"
     case = replace(CASE, sql=f"{sql} WHEN MATCHED THEN DELETE")
     (plain,) = without_query(case, evaluate(case).trace.source)
@@ -226,7 +226,7 @@ def test_values_are_numbered_so_that_equal_ones_stay_equal(
 
 
 def test_only_what_a_finding_needs_keeps_its_type() -> None:
-    """All become INT at once; of the others, those of a type, of a name, and one column alone."""
+    """All become INT at once; of the others, columns by type, by name, and one column alone."""
     small, _ = shrunk(lambda case: len(case.target.schema.columns) == 4)
     assert small.target.schema.ddl() == "v INT, w INT, k INT, x INT"
     small, _ = shrunk(lambda case: "STRING" in case.target.schema.ddl() and len(case.target.schema.columns) == 4)

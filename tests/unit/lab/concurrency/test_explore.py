@@ -112,7 +112,7 @@ def test_points_of_versions_that_exist_are_neutral() -> None:
 
 
 def test_a_commit_of_an_unknown_version_reads_and_writes() -> None:
-    """Behind it lie the check for conflicts and the retries; what is before and after a commit concerns nobody else."""
+    """The check for conflicts and the retries follow; steps before and after a commit concern no other writer."""
     assert footprint(Point(PointKind.BEFORE_COMMIT), newest=1) == Footprint(reads=True, writes=True)
     assert footprint(Point(PointKind.AFTER_READ), newest=1).is_neutral
     assert footprint(Point(PointKind.AFTER_COMMIT), newest=1).is_neutral

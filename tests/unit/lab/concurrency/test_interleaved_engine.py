@@ -72,7 +72,7 @@ class Overwrites(Adds):
 
 
 class CannotRead(Adds):
-    """Has no eyes for what it has written."""
+    """Does not see its own writes."""
 
     def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
         del schema

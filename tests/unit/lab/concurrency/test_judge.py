@@ -79,7 +79,7 @@ def problems(
     conflicts: Mapping[tuple[str, str], str] | None = None,
     isolation: Isolation = Isolation.SERIALIZABLE,
 ) -> str:
-    """Judge writers that left these rows at version 1 and on; return what is wrong."""
+    """Judge writers that left these rows at version 1 and on; return the faults."""
     return "; ".join(verdict(endings, *versions, conflicts=conflicts, isolation=isolation).problems)
 
 
@@ -121,7 +121,7 @@ def test_the_order_of_the_log_is_a_serial_order() -> None:
 
 
 def test_a_lost_update_equals_no_order() -> None:
-    """Both read 10: the second overwrites what the first has written."""
+    """Both read 10: the second overwrites the first one's value."""
     endings = {"add": committed(1), "double": committed(2, read=0)}
     for isolation in Isolation:
         assert "equals no serial order" in problems(endings, ((1, 11),), ((1, 20),), isolation=isolation)
@@ -237,7 +237,7 @@ def test_a_merge_with_nothing_to_do() -> None:
 
 
 def said_of(endings: Mapping[str, Ending]) -> str:
-    """Return what the serial orders say of writers that changed nothing."""
+    """Return the judgement by serial orders of writers that changed nothing."""
     state = TableState(
         version=0, schema=SCHEMA, members_not_null=(), partition_by=(), change_data_feed=False, schema_json="",
         files=(LiveFile(add={}, rows=((1, 10),)),),

@@ -1,4 +1,4 @@
-"""Random races: what is drawn, and what delta-rs does that a race with it finds."""
+"""Random races: the draws, and a fault of delta-rs that a race finds."""
 
 from __future__ import annotations
 

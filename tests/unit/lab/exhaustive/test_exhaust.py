@@ -110,7 +110,7 @@ def test_the_scopes_have_the_sizes_that_the_docs_give() -> None:
 
 
 def test_symmetry_keeps_one_of_each_class() -> None:
-    """What is kept stands for all pairs of lists of at most two of nine rows."""
+    """The kept pairs stand for all pairs of lists of at most two of nine rows."""
     core = load_scope("core")
     symmetric = next(s for s in core.statements if s.is_symmetric)
     other = next(s for s in core.statements if not s.is_symmetric)

@@ -49,7 +49,7 @@ def rows_of(result: Result) -> tuple[Row, ...]:
 
 
 def pairs() -> tuple[Pair, ...]:
-    """Return all pairs of tables: those of a statement that tells the values apart."""
+    """Return all pairs of tables: the pairs of a statement that distinguishes the values."""
     return max((CORE.pairs(one) for one in CORE.statements[:200]), key=len)
 
 

@@ -1,4 +1,4 @@
-"""What is learned of an engine: every probe has an answer, the file gives it back, and a change is told."""
+"""An engine's answers: every probe has one, the file keeps it, and a change is reported."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def known(references: dict[str, Reference]) -> EngineKnowledge:
 
 
 def test_the_reference_predicts_every_probe(references: dict[str, Reference]) -> None:
-    """A probe that must fail, or that nobody can judge, would tell nothing of an engine."""
+    """A probe that must fail, or that no oracle can judge, would teach nothing about an engine."""
     unknown = [probe.name for probe in probes() if not isinstance(references[probe.case.id].answer, Prediction)]
     assert unknown == []
 

@@ -75,7 +75,7 @@ def test_the_reference_over_files_is_the_reference_over_rows(
 
 
 def assert_same_answer(small: Any, large: Any, connection: duckdb.DuckDBPyConnection) -> None:
-    """Hold what the scale evaluator says against the plain reference."""
+    """Compare the scale evaluator's answer with the plain reference."""
     if isinstance(small, Rejection):
         assert isinstance(large, Rejection)
         assert {small.error_class, *small.other_classes} >= {large.error_class, *large.other_classes}
@@ -91,7 +91,7 @@ def assert_same_answer(small: Any, large: Any, connection: duckdb.DuckDBPyConnec
 
 
 def test_random_merges_over_relations_are_those_over_rows(connection: duckdb.DuckDBPyConnection) -> None:
-    """The evaluator that is made for many rows says what the plain one says."""
+    """The evaluator that is made for many rows agrees with the plain one."""
     num_compared = Counter[str]()
     for drawn in itertools.islice(samples(20), 120):
         case = drawn.case

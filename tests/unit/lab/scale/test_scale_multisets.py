@@ -114,7 +114,7 @@ def test_a_changed_cell_is_found(
 def test_every_pair_of_bags_is_told_apart_as_the_comparator_of_small_cases_does(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    """The identity of cells is that of ``mergecheck.harness.compare.cell_identity``."""
+    """Cells have the identity of ``mergecheck.harness.compare.cell_identity``."""
     multisets = [ROWS[:i] + ROWS[j:] for i in range(len(ROWS)) for j in range(i, len(ROWS) + 1)]
     for left in multisets:
         right = multisets[0]

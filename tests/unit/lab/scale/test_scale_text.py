@@ -1,4 +1,4 @@
-"""What a person and a program read of a scale case."""
+"""The text and the JSON of a scale case."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_agreement_says_what_was_compared_and_what_it_took() -> None:
 
 
 def test_a_mismatch_says_how_to_see_it_again() -> None:
-    """The first rows that differ, the spec, and what is not reduced."""
+    """The first rows that differ, the spec, and the parts that are not reduced."""
     found = Judgement(verdict=Verdict.MISMATCH, mismatches=(DIFFERENCE,), keys=(1,))
     lines = report_lines(report(found, reduction=Reduction(path=None, report=None, from_rows=(0, 0), num_tried=4)))
     assert lines[3:7] == [

@@ -41,7 +41,7 @@ _REFERENCE = MergeReference()
 
 
 class Echo:
-    """Answers what the reference says."""
+    """Repeats the reference's answer."""
 
     name = "echo"
     version = "1.0"

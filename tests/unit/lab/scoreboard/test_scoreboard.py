@@ -152,7 +152,7 @@ def test_json_has_counts_and_a_cause_for_each_cell(tmp_path: Path) -> None:
 
 
 def test_page(tmp_path: Path) -> None:
-    """Every cell with a difference leads to the case, and what was not judged is said."""
+    """Every cell with a difference leads to the case, and cases that were not judged are counted."""
     hostile = column("1.0", engine="<b>lossy", unsupported={"<script>": 2}, down="lost\x00")
     page = check_page(page_html(scoreboard_page(board_of(tmp_path, matrix(1, hostile)), deviations=Deviations())))
     links = {one.attributes["href"] for table in page.all("table") for one in table.all("a")}

@@ -1,4 +1,4 @@
-"""The file of a sequence: what is written is read again, and what is wrong is said."""
+"""The file of a sequence: a written file is read again, and a fault is reported."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def report(ending: Ending) -> SequenceReport:
 
 
 def test_a_run_goes_on_and_others_are_added(tmp_path: Path) -> None:
-    """A run is told by writers, seed and steps; it begins after its last sequence."""
+    """A run is identified by writers, seed and steps; it begins after its last sequence."""
     path = tmp_path / "totals.json"
     runs = read_totals(path)
     assert runs == []

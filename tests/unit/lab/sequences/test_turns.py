@@ -1,4 +1,4 @@
-"""Writers in turn: every ordered pair is drawn, and what one writes and another misreads names the pair."""
+"""Writers in turn: every ordered pair is drawn, and a table that one writes and another misreads names the pair."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REFERENCE = MergeReference()
 
 
 class Right:
-    """Merges as the reference says, by writing the table anew, and reads what is there."""
+    """Merges as the reference does, by writing the table anew, and reads it."""
 
     version = "1"
     capabilities = Capabilities(metrics=False, cdf=False)
@@ -119,7 +119,7 @@ class LosesARow(Right):
 
 
 class LosesARowOfItsFiles(LosesARow):
-    """Loses a row in every merge, and reads what was there before."""
+    """Loses a row in every merge, and reads the version before."""
 
     def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:  # noqa: ARG002 - the protocol's signature
         table_before = DeltaTable(table, version=max(0, newest_version(table) - 1))
