@@ -69,6 +69,15 @@ def test_sessions_that_start_at_once_give_the_streams_back(engine: PySparkEngine
     assert [(each.st_dev, each.st_ino) for each in after] == [(each.st_dev, each.st_ino) for each in before]
 
 
+def test_a_running_session_needs_no_look_at_java(engine: PySparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever thread asks for it: a look at Java is a process of its own."""
+    running = engine.session()
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert start_session() is running
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(start_session).result() is running
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the files that a process has mapped")
 def test_the_jvm_maps_the_class_archive_that_it_is_given() -> None:
     """It is given none if there was none when this process started Spark."""
