@@ -79,9 +79,9 @@ _NO_PATH = "the path shows in the commit only, and there is none"
 class DeltaSparkEngine(SparkEngine):
     """Runs a case through ``MERGE INTO`` of Delta Lake on a fresh table that the harness writes.
 
-    Metrics come from DESCRIBE HISTORY, change rows from ``readChangeFeed``. The rows of the table are read from its
-    files. For one case in four Spark reads them as well, and two readers that differ are a rejection of class
-    ``MERGECHECK_UNREADABLE_TABLE``.
+    Change rows come from ``readChangeFeed``, the rows of the table from its files, and metrics from its log. For one
+    case in four Spark reads the rows as well, and metrics come from DESCRIBE HISTORY; two readers that differ are a
+    rejection of class ``MERGECHECK_UNREADABLE_TABLE``.
 
     Args:
         spark: the session to use, started with Delta Lake; without one, the session of this process.
@@ -267,20 +267,18 @@ def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Re
     seen = observe(staged.path, metrics={}, taken=None, conf=staged.case.conf, result_row=row, before=staged.before)
     if isinstance(seen, Rejection):
         return seen
+    version = staged.before.version + 1
     try:
         with settings_of(spark, AS_STORED):
-            if draw(staged.case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, place)) is not None:
+            asks_spark = draw(staged.case, "reader") % 4 == 0
+            if asks_spark and (other := _other_rows(spark, seen, place)) is not None:
                 return other
             if not seen.committed:
                 return seen
-            changes = _change_feed(spark, seen, place, version=staged.before.version + 1)
-        metrics = _history_metrics(spark, place, version=staged.before.version + 1)
-        return replace(
-            seen,
-            metrics=metrics,
-            cdf=changes,
-            path=path_taken(metrics, seen.record, marks_rows=marks_rows(staged.case)),
-        )
+            changes = _change_feed(spark, seen, place, version=version)
+        metrics = _history_metrics(spark, place, version=version) if asks_spark else seen.metrics
+        path = path_taken(metrics, seen.record, marks_rows=marks_rows(staged.case))
+        return replace(seen, metrics=metrics, cdf=changes, path=path)
     except Exception as error:  # noqa: BLE001 - a table that Delta cannot read after its own merge is its answer
         require_alive(spark, error)
         message = f"the merge succeeded, but Spark cannot read the table: {class_of(error)}: {error_message(error)}"
