@@ -166,7 +166,7 @@ class Checker:
         """Try relations on a merge without a prediction.
 
         A form of the case that the engine rejects is no fault here: an expression may fail in one plan and not in
-        another (R-312), and an expression of the case's own may be one of these.
+        another (R-312), and an expression of the case's own may be such an expression.
         """
         if not isinstance(report.result, Outcome) or not is_repeatable(prepared.case):
             return report

@@ -38,7 +38,7 @@ class Capabilities:
             ``Unsupported`` to every one of them; saved cases may still use them.
         table_features: whether random cases may have tables with the features of ``strategies.TABLE_FEATURES``, such as
             a clustered table: the engine reads and writes them by Delta's protocol.
-        axes: the engine's switches, which change how a merge runs and never what it must answer; ``variants`` tries
+        axes: the engine's switches, which change how a merge runs and never the right answer; ``variants`` tries
             them, and random cases carry their settings.
         deviations_of: ``NAME VERSION`` of the release whose known deviations this engine has, such as
             ``delta-spark 4.4.0`` of a wrapper around it. An engine has no known deviations by inheritance.
@@ -281,7 +281,7 @@ class Recorded:
 
 @runtime_checkable
 class ConfigurableEngine(Engine, Protocol):
-    """An engine on Spark: obeys every Spark setting in a case's ``conf``, and can show what it executed.
+    """An engine on Spark: obeys every Spark setting in a case's ``conf``, and can show the executed plans.
 
     ``mergecheck.source`` in ``conf`` sets how the source reaches the merge: ``table`` or ``relation``.
     """

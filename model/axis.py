@@ -47,11 +47,11 @@ class Transformation:
 
     Attributes:
         name: of the value, or of the relation.
-        sentence: what it changes.
+        sentence: the change in words.
         applies_to: for which cases it may be chosen. domain: the same in words.
         rewrite: changes the tables or the statement.
         settings: for the engine. judged_as: those among them that change the reference's prediction, too.
-        may_change: what it may change; nothing by default.
+        may_change: observables that it may change; none by default.
         needs: names of values, as ``axis=value``, without which it would have no effect; they are taken along.
         plan: operators of Spark; at least one must occur in some executed plan of a run.
         paths: of the engine (``Outcome.paths``), which it is meant to switch.
@@ -78,7 +78,7 @@ class Transformation:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A switch of an engine that changes how a merge runs, and never what it answers.
+    """A switch of an engine that changes how a merge runs, and never its answer.
 
     An engine declares its axes in ``Capabilities.axes``. ``mergecheck variants`` runs cases with the base's value and
     with each of the others, and compares; ``mergecheck fuzz`` draws the settings. The engine finds the setting in the

@@ -2,7 +2,7 @@ r"""Rows of a case in DuckDB, and back, exactly.
 
 A value crosses in a form that Python, JSON and DuckDB write alike (its *carrier*), and DuckDB casts between the carrier
 and the type. Python's own dates and times hold neither DuckDB's infinity nor years beyond 9999, and DuckDB gives their
-last value for an infinite one. So they cross as text, and what a case cannot hold is an error.
+last value for an infinite one. So they cross as text, and a value that no case holds is an error.
 
 =======================================  =======================================================
 DECIMAL, DATE, TIMESTAMP, TIMESTAMP_NTZ  text, as DuckDB and ISO 8601 write it

@@ -58,7 +58,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileWork:
-    """What a merge did to the data files that the target had before it.
+    """The effect of a merge on the data files that the target had before it.
 
     Attributes:
         rewritten: the numbers (``model.layout.physical_files``) of the files that it removed.
@@ -94,7 +94,7 @@ class Outcome:
         feed: the form of ``cdf``.
         paths: the ways inside the engine that the merge has taken, by names of the engine's own, with a number each,
             such as ``{"low_shuffle": 1, "files_pruned": 3}``. They are counted, and never compared.
-        work: what it did to the files of the target; None if that is not known. It is graded, and never compared.
+        work: its effect on the files of the target; None if unknown. It is graded, and never compared.
     """
 
     schema: Schema

@@ -44,7 +44,7 @@ class WorkCounts:
         return self.rows_copied / self.rows_changed if self.rows_changed else None
 
     def line(self) -> str:
-        """Sum up in one line what was done in vain."""
+        """Sum up the work in vain in one line."""
         copied = self.copied_per_changed
         per_changed = "" if copied is None else f" ({copied:.2f} copied per row changed)"
         parts = [

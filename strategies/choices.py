@@ -29,7 +29,7 @@ def chance(draw: DrawFn, percent: float) -> bool:
 
 
 def draw_part(draw: DrawFn, *percents: float) -> int | None:
-    """Draw the number of one of several parts of a hundred, or None for the rest; shrinks to None.
+    """Draw the number of a part of a hundred, or None for the rest; shrinks to None.
 
     A new part behind the others takes cases from the rest alone: the cases of the other parts stay what they were.
     """

@@ -229,7 +229,7 @@ PARTS = MappingProxyType(
         _F.TEXT_OPERANDS: (_F.KEY_EXPRESSION_ON,),
     }
 )
-"""The features that a feature writes into a statement: a profile that disables one of them disables it, too."""
+"""The features that a feature writes into a statement: a profile that disables any of them disables it, too."""
 
 CONFLICTS = MappingProxyType(
     {

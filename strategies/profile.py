@@ -82,7 +82,7 @@ class Profile:
 
     @property
     def off(self) -> frozenset[Feature]:
-        """The disabled features, and those that would write one of them into a statement."""
+        """The disabled features, and those that would write them into a statement."""
         off = self.disabled
         while more := {feature for feature, parts in PARTS.items() if off.intersection(parts)} - off:
             off |= more
@@ -152,7 +152,7 @@ def _brought_together(
     unwanted: AbstractSet[Feature],
     favoured: AbstractSet[Feature],
 ) -> set[Feature]:
-    """Draw, for a part of the cases, features that hardly meet by chance, or those of an everyday statement.
+    """Draw, for a part of the cases, features that hardly meet by chance, or the features of an everyday statement.
 
     They are left out if they would bring something unwanted, or keep something favoured away.
     """

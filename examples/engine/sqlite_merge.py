@@ -107,7 +107,7 @@ def _merged(case: Case, key: str, actions: dict[Kind, Action]) -> Outcome | Reje
         for table, rows in (("target", case.target.rows), ("source", case.source.rows)):
             database.execute(f"CREATE TABLE {table} (number INTEGER PRIMARY KEY, {columns})")
             database.executemany(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(names))})", rows)
-        # What matches is written down first: an UPDATE or DELETE must not change what the INSERT sees as a match.
+        # The matches are written down first: an UPDATE or DELETE must not change what the INSERT sees as a match.
         database.execute(
             f"CREATE TABLE pair AS SELECT t.number AS t, s.number AS s FROM target t JOIN source s ON t.{on} = s.{on}"
         )

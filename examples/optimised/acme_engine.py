@@ -78,7 +78,7 @@ class AcmeEngine:
         return _merge(case, statement, key)
 
     def close(self) -> None:
-        """Release what the engine holds."""
+        """Release the engine's resources."""
 
 
 def key_of(statement: Statement, case: Case) -> int | None:

@@ -21,7 +21,7 @@ SHARING = (
     *("run", "fuzz", "exhaust", "explain", "replay", "variants", "bisect", "matrix", "conform", "pytest", "merge-runs"),
     *("adopt", "export", "import", "shrink", "compare", "cases-list", "cases-show", "cases-prune", "cases-diff"),
 )
-# The descriptions of the pytest plugin's options are those of this verb's options with the same name.
+# The pytest plugin's options are described as this verb's options with the same name.
 _PYTEST_OPTIONS_OF = "fuzz"
 _OF_PYTEST = (
     *("engine", "max-time", "case-timeout", "seed", "max-findings", "findings", "floor", "max-deviating", "steer"),

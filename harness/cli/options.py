@@ -52,7 +52,7 @@ def parse_range(text: str, *, size: int | None = None, stream: str = "") -> rang
     """Read ``A:B``, the numbers from A to before B.
 
     Args:
-        text: what the user gave to ``--range``.
+        text: the user's ``--range``.
         size: of the stream, which B may leave out or exceed; None for an endless stream, of which B is required.
         stream: the name of a stream of that size, for the message.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _OWN_IDENTITY = (int, str, bytes, dt.date)
-"""Types whose values are their own identities. A value that equals one of them in Python has a tuple instead."""
+"""Types whose values are their own identities. A value that equals such a value in Python has a tuple instead."""
 
 
 def row_identity(row: Row, schema: Schema) -> tuple[Hashable, ...]:

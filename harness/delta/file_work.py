@@ -1,4 +1,4 @@
-"""What a merge did to the files that the harness wrote before it, by the table's log."""
+"""The effect of a merge on the files that the harness wrote before it, by the table's log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def file_work(path: Path, *, since: int, version: int) -> FileWork | None:
     Args:
         path: the table.
         since: its version before the merge.
-        version: that of the merge; the same if it made none.
+        version: the merge's; the same if it made none.
 
     Returns:
         None for a table that another writer made: the case then does not number its files.

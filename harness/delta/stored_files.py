@@ -1,4 +1,4 @@
-"""What a data file of a case's target stores, and what the log knows about it."""
+"""The content of a data file of a case's target, and the log's record of it."""
 
 from __future__ import annotations
 

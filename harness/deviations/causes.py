@@ -73,7 +73,7 @@ def _assigned(report: EvaluatedCase) -> Iterator[tuple[ResolvedClause, tuple[str
 
 
 def _names_read(report: EvaluatedCase) -> list[str]:
-    """List the columns of the tables beside the target, and those of the source, which a query may name itself."""
+    """List the columns of the tables beside the target, and of the source, which a query may name itself."""
     names = [name for table in report.case.read_tables.values() for name in table.schema.names]
     read = report.reference.trace.source
     return names if read is None else [*names, *read.schema.names]

@@ -58,7 +58,7 @@ def _asking_spark() -> Iterator[None]:
     try:
         yield
     except Py4JError as error:
-        raise EngineDownError(f"Spark does not tell what it has executed: {error}") from error
+        raise EngineDownError(f"Spark does not show its executed plans: {error}") from error
 
 
 def _plans(spark: SparkSession, first: int) -> Iterator[str]:

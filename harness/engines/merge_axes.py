@@ -1,4 +1,4 @@
-"""The switches of this project's merge, which Delta Lake lacks: they change how a merge runs, never what it does."""
+"""The switches of this project's merge, which Delta Lake lacks: they change how a merge runs, never its result."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ COMPILED_PROFILES = (
 SOURCE_SETTING = "mergecheck.source"
 """The setting for how the source reaches the merge, ``table`` or ``relation``; only the harness reads it."""
 
-# Settings that a case may name besides those that merge/ reads: they change how Spark works, never what it answers.
+# Settings that a case may name besides those that merge/ reads: they change how Spark works, never its answer.
 PLANNER_SETTINGS = frozenset(
     {
         "spark.sql.adaptive.autoBroadcastJoinThreshold",

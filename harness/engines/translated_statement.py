@@ -72,5 +72,5 @@ def _reads(query: exp.Expr, tables: Collection[str]) -> bool:
 
 
 def _names(part: exp.Expr) -> list[exp.Column]:
-    """List the columns of an expression, but for those of its queries."""
+    """List the columns of an expression without its queries."""
     return [name for name in part.find_all(exp.Column) if name.find_ancestor(exp.Query) is None]

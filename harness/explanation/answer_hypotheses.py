@@ -42,7 +42,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerHypothesis:
-    """What an answer shows of its fault.
+    """The traces of a fault in an answer.
 
     Attributes:
         text: such as ``as if inserted rows were lost``.
@@ -124,7 +124,7 @@ def _of_rows(
 def _of_columns(
     report: CaseReport, answer: Prediction, missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
 ) -> Iterator[str]:
-    """Name the only column in which rows differ, if its values are those of other rows."""
+    """Name the only column in which rows differ, if it has the values of other rows."""
     generated = frozenset(answer.generated_ids.columns) if answer.generated_ids is not None else frozenset[int]()
     pairs = _other_in_one_cell(missing, extra, generated)
     places = {place for place, _ in pairs}

@@ -116,7 +116,7 @@ def _agreeing(
 
 
 def _of_answer(report: CaseReport) -> Iterator[Implied]:
-    """Yield what the answer shows without another evaluation."""
+    """Yield the hypotheses that the answer supports without another evaluation."""
     differing = _differing(report)
     for given in answer_hypotheses(report, differing):
         left = differing - given.explains

@@ -66,7 +66,7 @@ class KnownFindings:
         return frozenset(self._causes)
 
     def match_causes(self, causes: Iterable[str]) -> str | None:
-        """Return the finding that has one of some causes, None if there is none."""
+        """Return the finding that has any of some causes, None if there is none."""
         return next((self._causes[cause] for cause in sorted(causes) if cause in self._causes), None)
 
     def add(

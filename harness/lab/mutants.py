@@ -80,7 +80,7 @@ class MutantRun:
 
     Attributes:
         num_cases: the cases that ran. num_right: those whose answer was right, which were changed.
-        found: the mutants in the order of the catalogue; those of a changed meaning last.
+        found: the mutants in the order of the catalogue; mutants of a changed meaning last.
     """
 
     num_cases: int
@@ -224,7 +224,7 @@ def _other_meanings(
 
 
 def _in_the_form_of(right: Answer, answer: Answer) -> Answer:
-    """Leave out of another answer what the engine does not report."""
+    """Leave out the observables that the engine does not report."""
     if isinstance(answer, Rejection):
         return replace(answer, unchanged=True)
     if isinstance(right, Rejection):

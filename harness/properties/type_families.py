@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.model.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType, type_word
 
 if TYPE_CHECKING:
     from mergecheck.model.types.data_types import DataType
@@ -25,4 +25,4 @@ def family_of(data_type: DataType) -> str:
     nested = {StructType: "struct", ArrayType: "array", MapType: "map"}
     if type(data_type) in nested:
         return nested[type(data_type)]
-    return _FAMILIES.get(data_type.ddl().split("(")[0], "string")
+    return _FAMILIES.get(type_word(data_type), "string")

@@ -1,4 +1,4 @@
-"""The properties of a case: one name and one predicate each, for everybody who asks what a case has.
+"""The properties of a case: one name and one predicate each, for all that ask for the content of a case.
 
 Conditions of deviations, fingerprints, axes of variants, relations and the scoreboard use these names. A feature of
 random cases (``--focus``, ``--features-off``) has the name of the property to which it leads, if there is one.
@@ -70,7 +70,7 @@ class Property:
     """One property.
 
     Attributes:
-        sentence: what a case with the property has.
+        sentence: describes a case with the property.
     """
 
     sentence: str

@@ -62,7 +62,7 @@ def engine_of(config: pytest.Config) -> Engine:
 
 
 def _tell(config: pytest.Config, text: str) -> None:
-    """Tell a person at a terminal what the session waits for."""
+    """Show a person at a terminal why the session waits."""
     stderr = config.stash[STDERR]
     if os.isatty(stderr):
         os.write(stderr, f"\nmergecheck: {text}\n".encode())

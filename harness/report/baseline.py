@@ -46,7 +46,7 @@ def more_in_vain(before: WorkCounts, now: WorkCounts, *, is_same: bool) -> list[
 
     Args:
         before: the work of an earlier run.
-        now: that of a later one.
+        now: the later one's.
         is_same: whether both ran the same cases: then any more is more, otherwise what other cases do not explain.
     """
     is_same = is_same and (before.merges, before.merges_with_scans) == (now.merges, now.merges_with_scans)

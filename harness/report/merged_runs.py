@@ -110,7 +110,7 @@ def merge_runs(runs: Sequence[Document], limits: Limits) -> MergedRuns:
 
     Args:
         runs: one or more documents of ``fuzz --range A:B --json``, in any order.
-        limits: what the whole must keep.
+        limits: of the whole.
 
     Raises:
         UserInputError: two runs are of different engines, seeds or sizes of batches, or have a number in common.
@@ -167,7 +167,7 @@ def _code(document: Document) -> ExitCode:
 
 
 def _missing(runs: Sequence[Document]) -> tuple[tuple[int, int], ...]:
-    """Return the ranges that lack: between the runs, and those of runs that ended before their last number."""
+    """Return the missing ranges: between the runs, and at the end of runs that ended before their last number."""
     found, end = [], runs[0]["range"][0]
     for run in runs:
         first, last = run["range"]

@@ -126,7 +126,7 @@ class _Parts:
         return self._last[1:]
 
     def predicted(self, singles: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Return those of some pairs that the reference predicts together.
+        """Return the pairs that the reference predicts together.
 
         Rows with several matches are known from one evaluation; other pairs that fail are found by halves. What is not
         found within ``_MOST_EVALUATIONS`` is left out.

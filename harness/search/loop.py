@@ -184,7 +184,7 @@ class Search:
         Args:
             report: the check of the batch.
             singles: its cases; none if it is no batch.
-            pairs: those of the cases whose rows differ, by their numbers.
+            pairs: of the cases whose rows differ, by their numbers.
 
         Returns:
             The report of the batch, and of the part. If each part differs in a known way, as it does in the batch, then

@@ -76,7 +76,7 @@ class RunInParts:
             command: the verb that checks a part, and options of the verb.
             size: numbers of a part. It does not depend on the cluster, so that the result does not either.
             file: in which a part leaves its result; None if it prints it.
-            wanted: parts without one of these numbers are left out; None for all parts.
+            wanted: parts without any of these numbers are left out; None for all parts.
 
         Raises:
             UserInputError: the engine starts a Spark of its own, or the master is none that can be used.

@@ -219,7 +219,7 @@ class _Writer:
         return tables.get(self._name(reference), _Rows.COMMON)
 
     def _refuse_subqueries(self, select: Tree, tables: Mapping[str, _Rows]) -> None:
-        """Refuse queries in expressions that read a paired table: their rows would be those of all pairs."""
+        """Refuse queries in expressions that read a paired table: they would read the rows of all pairs."""
         parts = [part for part in select.parts if isinstance(part, Tree) and part.rule != "from"]
         relations = [relation for from_ in select.trees("from") for relation in from_.trees("relation")]
         parts += [on for relation in relations for join in relation.trees("join") for on in join.trees("join_on")]
@@ -256,7 +256,7 @@ def _star_of(named: Tree) -> Tree | None:
 
 
 def _within(select: Tree, rule: str) -> Iterator[Tree]:
-    """Yield the parts that a rule has read in a SELECT, but not those of queries in it."""
+    """Yield the parts that a rule has read in a SELECT, without the queries in it."""
     waiting = [part for part in select.parts if isinstance(part, Tree)]
     while waiting:
         tree = waiting.pop()

@@ -48,7 +48,7 @@ class Shrinking:
     Args:
         drawn: the drawn case, with its mismatch.
         checker: checks the smaller cases.
-        known: the findings of the run so far. A candidate that shows one of them is refused.
+        known: the findings of the run so far. A candidate that shows any of them is refused.
         limits: limits of shrinking the finding.
         on_smaller: receives every smaller case.
     """

@@ -42,7 +42,7 @@ class RuleText:
 
     Attributes:
         number: ``R-320``, ``R-A01`` or ``P-12``.
-        title: what the rule says, in a few words that can end a sentence.
+        title: the rule in a few words that can end a sentence.
         body: Markdown; it cites other rules by number.
         part: the title of the part.
     """

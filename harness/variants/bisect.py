@@ -22,7 +22,7 @@ def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
         flips: returns whether a variant of some of its places shows the same difference; called once for each.
 
     Returns:
-        A variant that flips, and no longer does without any one of its places. Where two sets of places would do,
+        A variant that flips, and no longer does without any of its places. Where two sets of places would do,
         either.
     """
     asked: dict[str, bool] = {}

@@ -38,7 +38,7 @@ class Variant:
     """Values on different axes, in the order of the axes.
 
     Attributes:
-        values: what is changed.
+        values: the changes.
         base: the settings of the base, which the variant has too where it does not change them.
         base_names: the base's value on each axis of the variant, in words.
     """
@@ -103,7 +103,7 @@ class Variant:
 
 
 class EngineAxes:
-    """All axes along which an engine's merges may vary: those that it declares, and those of the tables.
+    """All axes along which an engine's merges may vary: those that it declares, and the axes of the tables.
 
     Args:
         declared: by the engine (``Capabilities.axes``).

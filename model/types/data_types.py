@@ -154,7 +154,7 @@ class Field:
 
     @property
     def limit(self) -> TextLimit | None:
-        """The length of the column itself, without those of texts inside of it."""
+        """The length of the column itself, without the lengths of texts inside of it."""
         return next((limit for limit in self.limits if not limit.path), None)
 
     @property
@@ -225,6 +225,11 @@ TIMESTAMP_NTZ = AtomicType(AtomicName.TIMESTAMP_NTZ)
 VOID = AtomicType(AtomicName.VOID)
 
 INTEGER_BITS: dict[DataType, int] = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
+
+
+def type_word(data_type: DataType) -> str:
+    """Name a type without its parameters, so that reasons and labels can be counted."""
+    return data_type.ddl().partition("(")[0].partition("<")[0]
 
 
 def type_at(schema: Schema, path: Sequence[str]) -> DataType | None:

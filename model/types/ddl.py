@@ -163,7 +163,7 @@ class _Reader:
         return text
 
     def _has_limit(self) -> bool:
-        """Read CHAR or VARCHAR and its length; return whether the type is one of them."""
+        """Read CHAR or VARCHAR and its length; return whether the type is either."""
         padded = self._words("CHAR")
         if not padded and not self._words("VARCHAR"):
             return False

@@ -19,6 +19,7 @@ from mergecheck.model.types.data_types import (
     DecimalType,
     Field,
     StructType,
+    type_word,
 )
 
 _TIMES = frozenset({DATE, TIMESTAMP, TIMESTAMP_NTZ})
@@ -85,11 +86,6 @@ def as_decimal(data_type: DataType) -> DecimalType:
     if isinstance(data_type, DecimalType):
         return data_type
     return DecimalType(INTEGER_DIGITS[data_type], 0)
-
-
-def type_word(data_type: DataType) -> str:
-    """Name a type without its parameters, so that reasons can be counted."""
-    return data_type.ddl().split("(")[0].split("<")[0]
 
 
 def _same_names(left: StructType, right: StructType) -> bool:

@@ -14,8 +14,8 @@ from mergecheck.model.types.data_types import (
     TIMESTAMP_NTZ,
     DataType,
     DecimalType,
+    type_word,
 )
-from mergecheck.model.types.implicit_casts import type_word
 from mergecheck.reference.casts.cast_sql import Failure, guarded, let, unsupported
 
 _PLAIN_SCALE = 6  # up to which Java writes a decimal without an exponent

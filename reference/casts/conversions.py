@@ -21,8 +21,9 @@ from mergecheck.model.types.data_types import (
     VOID,
     DataType,
     DecimalType,
+    type_word,
 )
-from mergecheck.model.types.implicit_casts import INTEGER_DIGITS, common_type, is_numeric, type_word
+from mergecheck.model.types.implicit_casts import INTEGER_DIGITS, common_type, is_numeric
 from mergecheck.model.types.typed import duckdb_type, typed_null
 from mergecheck.reference.casts.cast_sql import (
     Failure,

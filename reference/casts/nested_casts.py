@@ -13,8 +13,9 @@ from mergecheck.model.types.data_types import (
     DataType,
     DecimalType,
     StructType,
+    type_word,
 )
-from mergecheck.model.types.implicit_casts import is_numeric, type_word
+from mergecheck.model.types.implicit_casts import is_numeric
 from mergecheck.model.types.typed import Typed, combine, duckdb_type, identifier
 from mergecheck.reference.casts.conversions import CAST_OVERFLOW, Failure, cast, is_up_cast
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import BIGINT, DOUBLE, FLOAT, INTEGER_BITS, VOID, DecimalType
-from mergecheck.model.types.implicit_casts import as_decimal, common_type, is_numeric, type_word
+from mergecheck.model.types.data_types import BIGINT, DOUBLE, FLOAT, INTEGER_BITS, VOID, DecimalType, type_word
+from mergecheck.model.types.implicit_casts import as_decimal, common_type, is_numeric
 from mergecheck.model.types.typed import Typed, combine, duckdb_type
 from mergecheck.reference.casts.cast_sql import fail, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value

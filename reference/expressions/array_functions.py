@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import BOOLEAN, DOUBLE, FLOAT, VOID, ArrayType, MapType, StructType
-from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.data_types import BOOLEAN, DOUBLE, FLOAT, VOID, ArrayType, MapType, StructType, type_word
 from mergecheck.model.types.typed import ArrayCall, ArrayFunction, Typed, combine
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import BIGINT, BOOLEAN, INT, STRING, ArrayType, MapType, StructType
-from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.data_types import BIGINT, BOOLEAN, INT, STRING, ArrayType, MapType, StructType, type_word
 from mergecheck.model.types.typed import Typed, combine, duckdb_type
 from mergecheck.reference.casts.cast_sql import fail, let, unsupported
 from mergecheck.reference.expressions.array_functions import is_plain

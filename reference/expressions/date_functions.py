@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import DATE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ, TINYINT
-from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.data_types import DATE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ, TINYINT, type_word
 from mergecheck.model.types.typed import Typed, combine, duckdb_type
 from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value

@@ -19,8 +19,8 @@ from mergecheck.model.types.data_types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     DecimalType,
+    type_word,
 )
-from mergecheck.model.types.implicit_casts import type_word
 from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value

@@ -18,8 +18,9 @@ from mergecheck.model.types.data_types import (
     ArrayType,
     MapType,
     NestedType,
+    type_word,
 )
-from mergecheck.model.types.implicit_casts import common_type, type_word
+from mergecheck.model.types.implicit_casts import common_type
 from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value

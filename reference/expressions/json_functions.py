@@ -22,9 +22,9 @@ from mergecheck.model.types.data_types import (
     MapType,
     NestedType,
     StructType,
+    type_word,
 )
 from mergecheck.model.types.ddl import parse_schema
-from mergecheck.model.types.implicit_casts import type_word
 from mergecheck.model.types.typed import Typed, combine, duckdb_type, identifier
 from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.expressions.literals import text_literal

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import BIGINT, DOUBLE, INT, INTEGER_BITS, DecimalType
-from mergecheck.model.types.implicit_casts import common_type, type_word
+from mergecheck.model.types.data_types import BIGINT, DOUBLE, INT, INTEGER_BITS, DecimalType, type_word
+from mergecheck.model.types.implicit_casts import common_type
 from mergecheck.model.types.typed import Typed, combine, duckdb_type
 from mergecheck.reference.casts.cast_sql import fail, let, unsupported
 from mergecheck.reference.casts.conversions import Failure, cast

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import INT, INTEGER_BITS, STRING
-from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.data_types import INT, INTEGER_BITS, STRING, type_word
 from mergecheck.reference.casts.cast_sql import unsupported
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.expressions.literals import plain_text, whole_number

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import BINARY, BOOLEAN, INT, STRING, VOID, NestedType
-from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.data_types import BINARY, BOOLEAN, INT, STRING, VOID, NestedType, type_word
 from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.expressions.literals import text_literal

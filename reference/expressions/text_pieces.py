@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.types.data_types import BINARY, BOOLEAN, INT, INTEGER_BITS, STRING, ArrayType
-from mergecheck.model.types.implicit_casts import type_word
+from mergecheck.model.types.data_types import BINARY, BOOLEAN, INT, INTEGER_BITS, STRING, ArrayType, type_word
 from mergecheck.model.types.typed import Typed, combine
 from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value

@@ -46,7 +46,7 @@ def evaluate(case: Case) -> Prediction | Rejection | Unsupported:
         case: the tables, the statement and the settings.
 
     Returns:
-        A ``Prediction`` (rows, schema, metrics, change feed; what may be one of several values is a bound), the
+        A ``Prediction`` (rows, schema, metrics, change feed; several allowed values are a bound), the
         ``Rejection`` that Delta Lake must answer with, or ``Unsupported`` with the reason, for example an expression
         that DuckDB does not evaluate.
     """

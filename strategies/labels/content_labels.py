@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.model.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
 from mergecheck.model.table_properties import FEATURE_PREFIX
-from mergecheck.model.types.data_types import ArrayType, MapType, StructType
+from mergecheck.model.types.data_types import ArrayType, MapType, StructType, type_word
 from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
@@ -93,11 +93,6 @@ def those_that_hold(conditions: Mapping[str, bool]) -> Iterator[str]:
     return (label for label, holds in conditions.items() if holds)
 
 
-def type_name(data_type: DataType) -> str:
-    """Name a type without its parameters."""
-    return data_type.ddl().partition("<")[0].partition("(")[0]
-
-
 def _evolution_labels(merge: DrawnMerge) -> Iterator[str]:
     schemas, statement = merge.schemas, merge.statement
     if not schemas.evolves:
@@ -170,9 +165,9 @@ def _column_labels(merge: DrawnMerge) -> Iterator[str]:
             continue
         conflicts = not column.nested and schemas.evolves and not is_implicit(column.type, column.feeds)
         yield (
-            f"cast:{type_name(column.feeds)}-variant"
+            f"cast:{type_word(column.feeds)}-variant"
             if column.nested
-            else (f"cast:{type_name(column.type)}-to-{type_name(column.feeds)}")
+            else (f"cast:{type_word(column.type)}-to-{type_word(column.feeds)}")
         )
         yield from those_that_hold(
             {

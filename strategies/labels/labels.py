@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.model.types.data_types import type_word
 from mergecheck.strategies.labels.content_labels import (
     content_labels,
     storage_labels,
     those_that_hold,
-    type_name,
     unusual_labels,
 )
 from mergecheck.strategies.settings import insert_only_optimised
@@ -107,11 +107,11 @@ def _table_labels(merge: DrawnMerge) -> Iterator[str]:
     yield f"keys:{len(schemas.keys)}"
     yield f"partitions:{len(schemas.partition_by)}"
     for column in schemas.target:
-        yield f"type:{type_name(column.type)}"
+        yield f"type:{type_word(column.type)}"
         if column.name in schemas.partition_by:
-            yield f"partition-type:{type_name(column.type)}"
+            yield f"partition-type:{type_word(column.type)}"
     for name, _ in schemas.keys:
-        yield f"key-type:{type_name(schemas.target_column(name).type)}"
+        yield f"key-type:{type_word(schemas.target_column(name).type)}"
     yield from _null_labels(merge)
     if len(set(map(repr, tables.target))) < len(tables.target):
         yield "rows:duplicate-target-rows"

@@ -60,7 +60,7 @@ def cases_of_pages(engine: str) -> dict[str, Case]:
 
 
 def shown_by(report: CaseReport, kinds: frozenset[tuple[str, str]]) -> Shown:
-    """Tell whether a check shows a finding.
+    """Return whether a check shows a finding.
 
     Args:
         report: the check of its case.

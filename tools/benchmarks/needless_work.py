@@ -2,7 +2,7 @@
 
     python -m tools.benchmarks.needless_work --engine delta-rs --cases 1000 --journal FILE
 
-All engines get the same cases: those of one stream whose target has several files and whose merge succeeds by the
+All engines get the same cases: the cases of one stream whose target has several files and whose merge succeeds by the
 reference, of features that the engine ``--like`` has, without settings of an engine's own. The table counts the merges
 that every engine in it takes and does right. A run goes on where another one with the same journal ended, and the table
 has the engines of all of them that report their work. Nothing is timed.

@@ -111,7 +111,7 @@ def table(runs: Sequence[Spread]) -> list[str]:
 @click.option("--seed", default=1, show_default=True)
 @click.option("--workers", "each", default="1,2,4", show_default=True, help="Sizes of the clusters.")
 def main(*, engine: str, numbers: str, seed: int, each: str) -> None:
-    """Check a range on clusters of several sizes, and on one of two workers that loses one."""
+    """Check a range on clusters of several sizes, and on a cluster of two workers that loses a worker."""
     runs = []
     for workers, loses_one in [*((int(one), False) for one in each.split(",")), (2, True)]:
         runs.append(measure(engine, numbers, seed=seed, workers=workers, loses_one=loses_one))

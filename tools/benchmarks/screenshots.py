@@ -4,7 +4,7 @@
     python -m tools.benchmarks.screenshots FOLDER report.html   reports of your own
     python -m tools.benchmarks.screenshots --docs               the pictures in docs/images
 
-Run it in the root of the repository, with Chromium or Chrome on the PATH. The name of a picture says
+Run it in the root of the repository, with Chromium or Chrome on the PATH. The name of a picture gives
 page, width and scheme: ``mismatch-360-dark.png``.
 """
 

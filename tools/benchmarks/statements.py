@@ -1,7 +1,7 @@
 """Merges as people write them: how many the reference judges, and what engines make of those.
 
 The cases are in ``tests/regress/statements``, one file per origin of their shapes. ``held-out`` was written before
-anybody looked at what is supported; its share is reported apart.
+the supported ones were known; its share is reported apart.
 
     python -m tools.benchmarks.statements
     python -m tools.benchmarks.statements --expressions auto

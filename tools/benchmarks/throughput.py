@@ -7,7 +7,7 @@ all of them alike. A turn also lasts a while: a fast engine checks more cases th
 among minutes of the others would measure a few large tables, or what the machine did then. With ``--batch`` every
 engine also has a mode of batches, in which a merge counts for the pairs of tables that it holds, and with ``--jobs``
 one in which so many cases are checked at once. As in a run, the next case is drawn, and the reference asked, while the
-engine is at the last one: what a case takes is less than the sum of its phases.
+engine is at the last one: a case takes less than the sum of its phases.
 """
 
 from __future__ import annotations

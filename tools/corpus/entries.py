@@ -1,4 +1,4 @@
-"""The entries of the corpus: a case, the result that the reference derives, and what the case reaches."""
+"""The entries of the corpus: a case, the result that the reference derives, and the reach of the case."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _entry(drawn: tuple[Case, bool]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """A case that the reference predicts, and what it reaches.
+    """A case that the reference predicts, and its reach.
 
     Attributes:
         shape: the kinds, actions, conditions and stars of its clauses, in order; None if there are more than two.

@@ -1,4 +1,4 @@
-"""Dimensions of the rows: matches, values of conditions, what happened, and what was written to special columns."""
+"""Dimensions of the rows: matches, values of conditions, results, and values written to special columns."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SORTS = {"1:1": "one to one", "1:n": "source row with several targets"}
 
 
 def conditions(kind: Kind, *, ambiguous: bool = False) -> Callable[[Evidence], Iterator[str]]:
-    """Return a dimension: what the conditions of a kind's clauses are on its rows.
+    """Return a dimension: the values of the conditions of a kind's clauses on its rows.
 
     A condition that comes after the applied clause is not counted as FALSE, nor is one beside a NULL one: the trace
-    does not tell them apart.
+    does not distinguish them.
 
     Args:
         kind: of the clauses.
@@ -97,7 +97,7 @@ def results(e: Evidence) -> Iterator[str]:
 
 
 def changes(e: Evidence) -> Iterator[str]:
-    """Name what a merge that succeeds does to rows."""
+    """Name the changes to rows of a merge that succeeds."""
     effects = e.effects
     if effects is not None:
         done = {
@@ -110,12 +110,12 @@ def changes(e: Evidence) -> Iterator[str]:
 
 
 def feed(e: Evidence) -> Iterator[str]:
-    """Say whether the target records its changes."""
+    """Return whether the target records its changes."""
     yield "on" if e.case.target.change_data_feed else "off"
 
 
 def written(e: Evidence) -> Iterator[str]:
-    """Say what the clauses write to columns that are special: ``sort=what``."""
+    """Name the values that clauses write to special columns: ``sort=what``."""
     if e.merge is None:
         return
     answer = e.reference.answer

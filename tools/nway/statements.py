@@ -1,4 +1,4 @@
-"""Dimensions of the statement: its clauses, what they assign, ON, the source, schema evolution, the settings."""
+"""Dimensions of the statement: its clauses, their assignments, ON, the source, schema evolution, the settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _named(names: dict[tuple[Kind, ...], str], found: tuple[Kind, ...]) -> Itera
 
 
 def orders(e: Evidence) -> Iterator[str]:
-    """Say in which order the clauses of a kind stand."""
+    """Name the order of the clauses."""
     if e.statement is None:
         return
     numbers = [list(Kind).index(clause.kind) for clause in e.statement.clauses]
@@ -63,7 +63,7 @@ def actions(e: Evidence) -> Iterator[str]:
 
 
 def assignments(e: Evidence) -> Iterator[str]:
-    """Say how clauses assign: by a star, to all columns, to some of them, to fields of structs; or that none does."""
+    """Name the forms of assignments: by a star, to all columns, to some of them, to fields of structs; or ``none``."""
     num_columns = len(e.case.target.schema.columns)
     found = [clause for clause in e.written() if clause.action is not Action.DELETE]
     if e.statement is not None and not found:
@@ -76,7 +76,7 @@ def assignments(e: Evidence) -> Iterator[str]:
 
 
 def values(e: Evidence) -> Iterator[str]:
-    """Say what the assigned values are made of."""
+    """Name the parts of the assigned values."""
     for clause in e.written():
         for value in (assignment.value for assignment in clause.assignments):
             sides = {side for side, _ in named_columns(e, value, sides=_SEES[clause.kind])}
@@ -122,7 +122,7 @@ def sources(e: Evidence) -> Iterator[str]:
 
 
 def evolution(e: Evidence) -> Iterator[str]:
-    """Say whether schema evolution is on, and who asks for it."""
+    """Return whether schema evolution is on, and by which means."""
     if e.statement is not None:
         by_session = e.evolution and not e.statement.schema_evolution
         yield "by statement" if e.statement.schema_evolution else "by session" if by_session else "off"

@@ -45,7 +45,7 @@ def partition_types(e: Evidence) -> Iterator[str]:
 
 
 def nested_types(e: Evidence) -> Iterator[str]:
-    """Say how the target's columns nest; ``none`` if none does."""
+    """Name the nesting of the target's columns; ``none`` if there is none."""
     yield from list(nestings(column.type for column in e.case.target.schema.columns)) or ["none"]
 
 
@@ -64,7 +64,7 @@ _ROW_TRACKING = f"{FEATURE_PREFIX}rowTracking"
 
 
 def layouts(e: Evidence) -> Iterator[str]:
-    """Name what is special about the target's files."""
+    """Name the special forms of the target's files."""
     layout, num_files = e.case.target.layout, sum(bool(file) for file in e.case.target.files)
     yield "no file" if num_files == 0 else "one file" if num_files == 1 else "files"
     found = {

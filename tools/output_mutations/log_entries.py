@@ -106,5 +106,5 @@ def _record(outcome: Outcome) -> CommitRecord | None:
 
 
 def _with_record(outcome: Outcome, record: CommitRecord) -> Outcome:
-    assert isinstance(outcome, TableOutcome)  # noqa: S101 - tells mypy: it has a record
+    assert isinstance(outcome, TableOutcome)  # noqa: S101 - for mypy: it has a record
     return replace(outcome, record=record)

@@ -29,7 +29,7 @@ _LIMITS = ShrinkLimits(max_runs=700)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """What a number of random cases reached, and for some rules the plainest cases that reached them."""
+    """The reach of a number of random cases, and for some rules the plainest cases that reached them."""
 
     reach: Reach
     reaching: dict[str, list[Case]]
@@ -63,7 +63,7 @@ def _shrunk(number: str, case: Case, evaluate: Callable[[Case], Reference]) -> C
 
 
 def _reaches(number: str, first: Case, evaluate: Callable[[Case], Reference]) -> Callable[[Case], CaseReport]:
-    """Return a check that reports a mismatch, which is what the shrinker keeps, if a case reaches the rule."""
+    """Return a check that reports a mismatch, which the shrinker keeps, if a case reaches the rule."""
     wanted = _sort(evaluate(first))
 
     def check(case: Case) -> CaseReport:
@@ -84,7 +84,7 @@ def _reaches(number: str, first: Case, evaluate: Callable[[Case], Reference]) ->
 
 
 def _sort(reference: Reference) -> str:
-    """Tell outcomes apart: the error class, or whether any row changed."""
+    """Return a name for an outcome: the error class, or whether any row changed."""
     if isinstance(reference.answer, Rejection):
         return reference.answer.error_class
     changes = isinstance(reference.answer, Prediction) and reference.answer.num_changed_rows > 0

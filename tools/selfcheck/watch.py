@@ -90,7 +90,7 @@ class _Watch:
 def _call(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Exception | None]:
     try:
         return function(*args, **kwargs), None
-    except Exception as error:  # noqa: BLE001 - part of what is compared; the right one's is raised again
+    except Exception as error:  # noqa: BLE001 - compared, too; the right one's is raised again
         return None, error
 
 

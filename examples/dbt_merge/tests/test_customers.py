@@ -19,7 +19,7 @@ def by_id(row):
 
 
 def tables(ids):
-    """Draw tables; the project promises that no id is in one of them twice."""
+    """Draw tables; the project promises that no table has an id twice."""
     rows = st.tuples(ids, names, versions)
     return st.lists(rows, max_size=5, unique_by=lambda row: row[0]).map(tuple)
 

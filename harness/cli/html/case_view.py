@@ -45,7 +45,7 @@ def case_view(
         document: the checked case.
         title: a title; without one, the observables that differ.
         facts: how it was found.
-        commands: commands that reproduce it, if not those of any saved case.
+        commands: commands that reproduce it, if not the same as for any saved case.
     """
     report = document.checked
     return CaseView(

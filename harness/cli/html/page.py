@@ -149,7 +149,7 @@ class CaseView:
         inputs: the tables before the merge. settings: other inputs.
         statement: the MERGE, clause by clause.
         answers: the reference and the engine side by side.
-        hypothesis: what the engine acts as if; empty without a hypothesis.
+        hypothesis: the fault by which the engine acts; empty without a hypothesis.
         why: how the reference derives its answer.
         commands: commands that reproduce it.
         anchor: the target of links to it, which open it.

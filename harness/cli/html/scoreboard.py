@@ -68,7 +68,7 @@ def scoreboard_page(board: Scoreboard, *, deviations: Deviations) -> SectionedPa
         facts=(
             Fact(name="Made from", text=", ".join(PurePath(name).name for name in board.files), is_code=True),
             Fact(name="Held against", text="mergecheck's reference, which does what Delta Lake documents for MERGE"),
-            Fact(name="No ranking", text="releases of one file had the same cases, those of another file had others"),
+            Fact(name="No ranking", text="the releases of one file had the same cases, another file has others"),
         ),
         sections=(
             Section(id="releases", title="Releases", part=Part(tables=(_releases(board),))),

@@ -261,7 +261,7 @@ def _print_result(reports: list[_Replayed], corpus: Corpus) -> None:
 
 
 def _short(one: _Replayed) -> list[str]:
-    """Return the short text on one of several cases: for a finding always, for others if they differ."""
+    """Return the short text on a case among several: for a finding always, for others if they differ."""
     report, place = one.report, f"{printable(one.report.case.id)}  {one.saved.path}"
     head = _status_lines(one) if one.compared is not None else []
     if report.deviations:

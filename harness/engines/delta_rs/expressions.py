@@ -17,7 +17,6 @@ from mergecheck.harness.engines.delta_rs.types import (
     UntranslatableError,
     are_comparable,
     cast_value,
-    family,
     is_float,
     one_type,
     sql_type,
@@ -31,6 +30,7 @@ from mergecheck.model.types.data_types import (
     AtomicType,
     DecimalType,
     StructType,
+    type_word,
 )
 from mergecheck.model.types.ddl import parse_type
 from mergecheck.reference.expressions.comparisons import COMPARISONS
@@ -237,7 +237,7 @@ class ExpressionTranslator:
             raise UntranslatableError("comparison with -0.0")
         for data_type in given[1:]:
             if not are_comparable(given[0], data_type):
-                raise UntranslatableError(f"comparison of {family(given[0])} with {family(data_type)}")
+                raise UntranslatableError(f"comparison of {type_word(given[0])} with {type_word(data_type)}")
 
 
 def _branches(conditions: Sequence[str], values: Sequence[Translated], otherwise: Translated) -> Translated:

@@ -12,12 +12,11 @@ from mergecheck.harness.engines.delta_rs.types import (
     Translated,
     UntranslatableError,
     arrow_time,
-    family,
     is_float,
     is_integer,
     sql_type,
 )
-from mergecheck.model.types.data_types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, AtomicType, DecimalType
+from mergecheck.model.types.data_types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, AtomicType, DecimalType, type_word
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -80,7 +79,7 @@ def cast_text(text: str, wanted: DataType) -> Translated:
     form = _text_form(wanted)
     special = is_float(wanted) and text in ("NaN", "Infinity", "-Infinity")
     if not special and (form is None or not _TEXTS[form].fullmatch(text) or not _in_range(text, wanted)):
-        raise UntranslatableError(f"expression literal of {family(wanted)}")
+        raise UntranslatableError(f"expression literal of {type_word(wanted)}")
     return Translated(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
 
 

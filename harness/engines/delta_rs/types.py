@@ -15,6 +15,7 @@ from mergecheck.model.types.data_types import (
     AtomicName,
     AtomicType,
     DecimalType,
+    type_word,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def sql_type(data_type: DataType) -> str:
         return f"DECIMAL({data_type.precision},{data_type.scale})"
     if isinstance(data_type, AtomicType) and data_type.name in _SQL_TYPES:
         return _SQL_TYPES[data_type.name]
-    raise UntranslatableError(f"expression cast to {family(data_type)}")
+    raise UntranslatableError(f"expression cast to {type_word(data_type)}")
 
 
 def is_safe_cast(given: DataType, wanted: DataType) -> bool:
@@ -102,7 +103,7 @@ def cast_value(translated: Translated, wanted: DataType) -> Translated:
             return Translated("NULL", wanted)
         return Translated(f"CAST(NULL AS {sql_type(wanted)})", wanted)
     if not is_safe_cast(translated.type, wanted):
-        raise UntranslatableError(f"expression cast from {family(translated.type)} to {family(wanted)}")
+        raise UntranslatableError(f"expression cast from {type_word(translated.type)} to {type_word(wanted)}")
     return Translated(f"CAST({translated.sql} AS {sql_type(wanted)})", wanted)
 
 
@@ -152,13 +153,6 @@ def width(data_type: DataType) -> int:
 def is_float(data_type: DataType) -> bool:
     """Return whether a type is FLOAT or DOUBLE."""
     return isinstance(data_type, AtomicType) and data_type.name in _FLOATS
-
-
-def family(data_type: DataType) -> str:
-    """Name a type without its parameters, as a reason for leaving a case out does."""
-    if isinstance(data_type, AtomicType):
-        return data_type.name.value
-    return type(data_type).__name__.removesuffix("Type").upper()
 
 
 def arrow_time(wanted: DataType) -> str:

@@ -16,6 +16,7 @@ from sqlglot import exp
 from mergecheck.harness.engines.postgres.tables import identifier, postgres_type, quoted
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.model.types import data_types as t
+from mergecheck.model.types.data_types import type_word
 from mergecheck.model.types.ddl import parse_type
 from mergecheck.reference.expressions.comparisons import COMPARISONS
 from mergecheck.reference.syntax.query_tree import described
@@ -85,7 +86,7 @@ def family_of(data_type: DataType) -> Family:
     if isinstance(data_type, t.DecimalType):
         return Family.DECIMAL
     if data_type not in _FAMILIES:
-        raise UnsupportedByReferenceError(f"type {data_type.ddl().partition('<')[0]}")
+        raise UnsupportedByReferenceError(f"type {type_word(data_type)}")
     return _FAMILIES[data_type]
 
 

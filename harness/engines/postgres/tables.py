@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.model.errors import UnsupportedByReferenceError
 from mergecheck.model.types import data_types as t
+from mergecheck.model.types.data_types import type_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +57,7 @@ def postgres_type(data_type: DataType) -> str:
     if isinstance(data_type, t.DecimalType):
         return f"numeric({data_type.precision},{data_type.scale})"
     if data_type not in _TYPES:
-        raise UnsupportedByReferenceError(f"type {data_type.ddl().partition('<')[0]}")
+        raise UnsupportedByReferenceError(f"type {type_word(data_type)}")
     return _TYPES[data_type]
 
 

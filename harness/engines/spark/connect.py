@@ -68,7 +68,7 @@ def another_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSessi
 
 
 def make_active(session: SparkSession) -> None:
-    """Make a session of Spark Connect the active one of this thread; does nothing for a classic session.
+    """Make a session of Spark Connect this thread's active session; does nothing for a classic session.
 
     PySpark 4.2 looks for a local checkpoint in the active session. By default that is the first session of the process,
     whose server side does not have the checkpoint (``DATAFRAME_NOT_FOUND``).

@@ -67,7 +67,7 @@ def enumerate_interleavings(
         engine: runs the merges, each by a fork of it. If it reads tables, it reads what the writers left, too.
         reference: computes the results of the serial orders.
         limit: how long the writers of one interleaving may take.
-        interrupt: ends what the engine runs.
+        interrupt: ends the engine's work.
 
     Raises:
         EngineLateError: they take longer.

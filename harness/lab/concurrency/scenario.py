@@ -34,7 +34,7 @@ class Isolation(Enum):
 
 
 class TableKind(Enum):
-    """What the tables of scenarios have besides their rows; the value names it on the command line."""
+    """The features of the tables of scenarios; the value names them on the command line."""
 
     PLAIN = "plain"
     DELETION_VECTORS = "deletion-vectors"

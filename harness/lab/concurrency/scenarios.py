@@ -96,7 +96,7 @@ def _same_rows() -> tuple[Scenario, ...]:
         ),
         Scenario(
             name="upsert-delete",
-            summary="One merge inserts what is missing, the other deletes the row that kept it from doing so.",
+            summary="One merge inserts a missing row, the other deletes the row that kept it from doing so.",
             target=_PLAIN,
             writers=(Writer("a", _merge(_INSERT, (1, 11), (9, 1))), Writer("b", _merge(_DELETE, (1, 0)))),
             conflicts={("a", "b"): DELETE_READ, ("b", "a"): APPEND},

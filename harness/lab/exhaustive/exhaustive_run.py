@@ -331,7 +331,7 @@ def run_parts_of_scope(
     Args:
         scope: the scope.
         options: which statements.
-        texts: yields the journal of each part in which one of some statements is.
+        texts: yields the journal of each part with any of some statements.
 
     Raises:
         UserInputError: the journal is of another run than a part, or cannot be written.
@@ -366,7 +366,7 @@ def run_oracles(
     *,
     on_piece: Callable[[int], None] = lambda _: None,
 ) -> ExhaustiveReport:
-    """Hold the row model against the reference, without an engine; the arguments are those of ``run_scope``."""
+    """Hold the row model against the reference, without an engine; the arguments are ``run_scope``'s."""
     version = importlib.metadata.version("mergecheck")
     journal = _journal(scope, options, NO_ENGINE, version)
     stream = ScopeStream(

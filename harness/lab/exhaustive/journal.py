@@ -54,7 +54,7 @@ class StatementResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a journal is about; another run adds to it only if all of this is the same."""
+    """The subject of a journal; another run adds to it only if all of this is the same."""
 
     scope: str
     digest: str
@@ -65,7 +65,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What a journal holds.
+    """The content of a journal.
 
     Attributes:
         results: by the number of the statement.
@@ -82,7 +82,7 @@ class Journal:
 
     Args:
         path: the file; None keeps results in memory.
-        header: what this run is about.
+        header: the subject of this run.
 
     Raises:
         UserInputError: the file is there and is no journal of such a run, or it cannot be read.
@@ -121,7 +121,7 @@ class Journal:
             self._append(self._path, {_FINDING: finding})
 
     def merged(self) -> Entries:
-        """Return what the journal holds, with one case for each finding."""
+        """Return the content of the journal, with one case for each finding."""
         return merge_journals([Entries(self.header, self.results, tuple(self.findings))])
 
     def _append(self, path: Path, document: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
 
 
 def compiled(expression: object, names: Mapping[str, Sequence[str]]) -> Function:
-    """Make a function of a row of ``t`` and one of ``s`` from ``"t.k"``, a literal or ``("=", "t.k", "s.k")``."""
+    """Make a function of a row of ``t`` and a row of ``s`` from ``"t.k"``, a literal or ``("=", "t.k", "s.k")``."""
     if isinstance(expression, str):
         side, _, column = expression.partition(".")
         place = names[side].index(column)

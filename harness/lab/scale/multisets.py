@@ -76,7 +76,7 @@ def compare_multisets(
 
     Args:
         connection: keeps the differing rows in a temporary table meanwhile.
-        wanted: a query; its columns are those of the schema in order, under the names c0, c1, ...
+        wanted: a query; it has the columns of the schema in order, under the names c0, c1, ...
         found: another one.
         schema: the types of the columns; the first one is the key.
         passes: into how many parts the rows are split.

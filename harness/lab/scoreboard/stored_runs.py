@@ -67,7 +67,7 @@ class StoredRun:
 
 
 def read_runs(path: Path) -> tuple[StoredRun, ...]:
-    """Read a stored run; one of several engines gives one value for each.
+    """Read a stored run; a run of several engines gives one value for each.
 
     Raises:
         UserInputError: the file cannot be read, or is no such document.

@@ -114,7 +114,7 @@ def _can_be_repeated(case: Case) -> bool:
 
 
 def _profile(abilities: Mapping[str, Capabilities]) -> Profile:
-    """Leave out features that one of the writers does not take, and settings; a change feed only if all write one.
+    """Leave out features that some writer does not take, and settings; a change feed only if all write one.
 
     Tables have features if all writers take them, and one of them is Delta Lake, which then maintains the tables:
     delta-rs does not.

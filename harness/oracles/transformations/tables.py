@@ -41,7 +41,7 @@ def _relaid(files: Callable[[tuple[Row, ...]], tuple[tuple[Row, ...], ...]]) -> 
 
 
 def _laid_out(**changes: object) -> Callable[[Case], Case]:
-    """Change what the files and the log are like."""
+    """Change the form of the files and the log."""
     return lambda case: _with_target(case, layout=replace(case.target.layout, **changes))  # type: ignore[arg-type]
 
 

@@ -66,7 +66,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One of the parts of a condition.
+    """A part of a condition.
 
     Attributes:
         text: as Spark writes it.
@@ -208,7 +208,7 @@ class OrderedColumn:
 
     Attributes:
         path: of the column.
-        types: its own, and that of the result of each function, from the inside out.
+        types: its own, and the result's of each function, from the inside out.
     """
 
     path: ColumnPath

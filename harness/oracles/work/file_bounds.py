@@ -1,4 +1,4 @@
-"""What the log knows about the values of a data file: its partition values, bounds and counts of NULLs.
+"""The log's facts about the values of a data file: its partition values, bounds and counts of NULLs.
 
 A bound may be loose, or missing, but never wrong (PROTOCOL.md of Delta, "Per-file Statistics"). NaN is the greatest
 number (R-801), so a file with a finite upper bound holds none.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mergecheck.model.types.data_types import DataType, Schema
 
 ColumnPath: TypeAlias = "tuple[int, ...]"
-"""The position of a column, then those of fields inside it."""
+"""The position of a column, then the positions of fields inside it."""
 
 _CUT_OFF = dt.timedelta(microseconds=999)
 """The log's timestamps have no microseconds (R-804), so a value may be greater than its upper bound by that much."""
@@ -35,7 +35,7 @@ _CUT_OFF = dt.timedelta(microseconds=999)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of the values of one column, or of one field of a struct.
+    """The known facts about the values of one column, or of one field of a struct.
 
     Attributes:
         low, high: no value is below or above; None if that is not known.
@@ -69,7 +69,7 @@ UNKNOWN = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class FileBounds:
-    """What the log knows of one data file.
+    """The log's facts about one data file.
 
     Attributes:
         known: the bounds of columns and fields; what is missing is ``UNKNOWN``.
@@ -83,7 +83,7 @@ class FileBounds:
 
 
 def bounds_of_files(target: Target) -> tuple[FileBounds, ...]:
-    """Read what the log knows of each physical file of a target, in the order of ``model.layout.physical_files``."""
+    """Read the log's facts about each physical file of a target, in the order of ``model.layout.physical_files``."""
     return tuple(_file_bounds(target, number, file) for number, file in enumerate(physical_files(target)))
 
 

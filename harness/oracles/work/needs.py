@@ -40,7 +40,7 @@ _FILE = "file"
 
 
 class Need(Enum):
-    """What a merge needs to do with a file; the value is how reports call it."""
+    """The needed work on a file; the value is its name in reports."""
 
     REWRITE = "must be rewritten"
     READ = "must be read"
@@ -56,7 +56,7 @@ class ExcludedBy(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileNeed:
-    """What a merge needs to do with one file of the target.
+    """The needed work of a merge on one file of the target.
 
     Attributes:
         number: its place in ``model.layout.physical_files``.
@@ -145,7 +145,7 @@ class _Asked:
 
     Args:
         statement: the conditions.
-        known: those of its ``target_parts`` that are known.
+        known: the known ones of its ``target_parts``.
         knows_source: whether the rows of the source may be looked at.
     """
 
@@ -199,7 +199,7 @@ class _Rows:
     source: SourceRelation
     statement: Conditions
     values: dict[str, list[Value] | None] = field(default_factory=dict)
-    """By its SQL, all values of an expression; None if one of them cannot be computed."""
+    """By its SQL, all values of an expression; None if any cannot be computed."""
     kept: list[Part] = field(default_factory=list)
     """What the table promises of the rows of a partition, and keeps."""
 
@@ -230,7 +230,7 @@ class _Rows:
         """Decide for each file whether a row that the log allows in it may have a part in the merge.
 
         Args:
-            files: what the log knows of each.
+            files: the log's facts about each.
             knows_source: whether the rows of the source may be looked at; if not, it is taken to have all rows.
         """
         verdicts = [_Verdict(may_have_part=True, is_decided=False) for _ in files]

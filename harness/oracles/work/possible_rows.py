@@ -39,10 +39,10 @@ class InexactError(Exception):
 
 
 def possible_rows(file: FileBounds, schema: Schema, compared: Mapping[ColumnPath, Iterable[Value]]) -> list[Row]:
-    """List rows such that a condition on the compared columns is TRUE for one of them if it is for any allowed row.
+    """List rows: a condition on the compared columns is TRUE for some of them if it is for any allowed row.
 
     Args:
-        file: what the log knows.
+        file: the log's facts.
         schema: the target's columns.
         compared: the columns and fields that conditions use, with all values that they are compared with; NULLs
             among these mean nothing.

@@ -99,7 +99,7 @@ class Work:
 
 
 def graded(report: CaseReport) -> CaseReport:
-    """Add the work of a merge whose rows are right: that of a wrong one is no measure of what a right one takes."""
+    """Add the work of a merge whose rows are right: a wrong one's work is no measure of the work needed."""
     is_wrong = any(found.check is Check.ROWS or found.kind == OVER_PRUNED for found in report.mismatches)
     if is_wrong or not report.is_judged or not isinstance(report.result, Outcome):
         return report

@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--case", action="append", metavar="NAME", help="only this case, or those that NAME begins")
     parser.add_argument("--additions", action="store_true", help="also the cases that Delta Lake's benchmark lacks")
     parser.add_argument("--engine", action="append", choices=_ENGINES, help="pyspark and delta-spark by default")
-    parser.add_argument("--iterations", type=int, default=3, help="rounds, those of the warm-up too")
+    parser.add_argument("--iterations", type=int, default=3, help="rounds, warm-up included")
     parser.add_argument("--warm-up", type=int, default=1, metavar="N", help="so many first rounds do not count")
     parser.add_argument("--keys", choices=[keys.value for keys in Keys], default=Keys.CLEAN.value)
     parser.add_argument("--layout", choices=[layout.value for layout in Layout], default=Layout.CLUSTERED.value)

@@ -11,7 +11,7 @@ _PARENT, _TIMES = 1, slice(11, 15)  # fields behind the process' name: user, sys
 def cpu_seconds() -> float | None:
     """Return the seconds so far; None where the system has no ``/proc``.
 
-    A process whose parent ended before it belongs to nobody here: what it took is missing from then on, so a
+    A process whose parent ended before it is lost here: its time is missing from then on, so a
     difference means something only while no started process loses its parent.
     """
     root = Path("/proc")

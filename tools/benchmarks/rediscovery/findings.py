@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
     from tools.benchmarks.rediscovery.runs import Part
 
-# How checks count as kinds; what is not here (statistics of files, the commit) is counted as metrics.
+# How checks count as kinds; all others (statistics of files, the commit) count as metrics.
 _KIND_OF_CHECK = {"rows": "rows", "schema": "rows", "cdf": "cdf", "unchanged": "error"}
 
 
@@ -30,7 +30,7 @@ class Seen:
 
     Attributes:
         text: its fingerprint, without the engine.
-        observed: what it looks like.
+        observed: the difference in a few words.
         path: its minimal case.
         shown: whether its minimal case shows the same in a version; without versions where something else hides it.
     """
@@ -43,7 +43,7 @@ class Seen:
     shown: Mapping[str, bool] = field(default_factory=dict)
 
     def is_another_than(self, other: Seen) -> bool:
-        """Return whether a version shows one of two findings and not the other, so that they have different causes."""
+        """Return whether a version shows only one finding of two, so that they have different causes."""
         return any(self.shown[version] != other.shown[version] for version in self.shown.keys() & other.shown.keys())
 
 
@@ -98,7 +98,7 @@ def in_all_versions(found: dict[str, dict[str, Seen]], jobs: int) -> dict[str, d
 
 
 def _shown_in(version: str, *, found: dict[str, dict[str, Seen]]) -> dict[tuple[str, str], bool]:
-    """Tell of the findings of all versions whether their minimal cases show the same in one version."""
+    """Return for the findings of all versions whether their minimal cases show the same in one version."""
     shown: dict[tuple[str, str], bool] = {}
     engine = load_engine(version)
     for other, seen in found.items():
@@ -114,7 +114,7 @@ def _shown_in(version: str, *, found: dict[str, dict[str, Seen]]) -> dict[tuple[
 
 
 def shows(report: CaseReport, finding: Seen) -> bool | None:
-    """Return whether a report of a finding's minimal case shows the finding; None if that cannot be told.
+    """Return whether a report of a finding's minimal case shows the finding; None if that is unknown.
 
     A merge that fails, or should fail and does not, hides what else is wrong. So does anything else of the same kind.
     """

@@ -26,7 +26,7 @@ known. The figures are of {date}, of version {version}.
 
 Known deviations count as findings. The time of a version has three parts:
 
-| Part | Share | What it draws |
+| Part | Share | Cases |
 |---|---|---|
 | `all` | {all:.0%} | everything that the adapter takes: most cases meet an error of an old release first |
 | `learned` | {learned:.0%} | nothing that the release refuses by `mergecheck engine conform` (`--capabilities`) |

@@ -29,13 +29,13 @@ _SHOWN = 20
 
 @dataclass(slots=True, kw_only=True)
 class _Counts:
-    """What one run, or several parts of one, found.
+    """The result of one run, or of several parts of it.
 
     Attributes:
         next_case: number of the first case that no part has tried.
         tables: tables that were changed.
         made: changes that must be reported, by kind.
-        reported: those of them that were.
+        reported: the number of reported ones.
         legal: changes that the protocol allows, by kind and reason.
         wrong: changes whose verdict is wrong, a line each.
     """

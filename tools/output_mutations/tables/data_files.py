@@ -117,7 +117,7 @@ def _zoned(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _parquet(rows: pa.Table, **options: Any) -> bytes:  # noqa: ANN401 - those of pyarrow
+def _parquet(rows: pa.Table, **options: Any) -> bytes:  # noqa: ANN401 - types of pyarrow
     out = io.BytesIO()
     pq.write_table(rows, out, **({"store_schema": False, "store_decimal_as_integer": True} | options))
     return out.getvalue()

@@ -32,7 +32,7 @@ def fuzz_in_parts(run: RunInParts, findings: FindingsDirectory, limits: Limits, 
     Args:
         run: the range and its options.
         findings: where findings are kept.
-        limits: what the whole must keep.
+        limits: of the whole.
         as_json: print JSON.
     """
     found = [checked_run(json.loads(text)) for text in run.results("fuzz", "--json", size=PART_SIZE)]

@@ -39,7 +39,7 @@ def plainer_layouts(case: Case) -> Iterator[Case]:
 def smaller_row_groups(case: Case) -> Iterator[Case]:
     """Yield cases with a part of the rows of every row group, so that each group stays a group of its rows.
 
-    Without rows alone, what is left of a later group would move into the one before.
+    Without rows alone, the rest of a later group would move into the one before.
     """
     size = case.target.layout.row_group_rows
     if size is None or size <= _FEW_ROWS:

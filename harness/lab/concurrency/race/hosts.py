@@ -32,7 +32,7 @@ _READY = "ready"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A host's work in one of its threads.
+    """A host's work in a thread of its own.
 
     Attributes:
         tag: names the commit.
