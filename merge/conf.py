@@ -246,7 +246,10 @@ class MergeConf:
 
     @classmethod
     def read(cls, spark: SparkSession) -> MergeConf:
-        """Read the settings of a session; ``from_settings`` lists the values that are refused."""
+        """Read the settings of a session; ``from_settings`` lists the values that are refused.
+
+        One call of the JVM a name: ``getAll`` fetches its map entry by entry, four calls each, and ``SET`` is a query.
+        """
         found = ((name, spark.conf.get(name, None)) for name in SETTING_NAMES)
         return cls.from_settings({name: value for name, value in found if value is not None})
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.properties.merge_text import written_merge
-from mergecheck.harness.properties.vocabulary import AUTO_MERGE
+from mergecheck.harness.properties.vocabulary import AUTO_MERGE, evolves_by_session
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
@@ -30,14 +30,9 @@ def in_sql_order(sql: str) -> str:
     return sql[: merge.clauses[0].piece.start] + " ".join(clause.piece.text for clause in of_kind)
 
 
-def evolves_by_setting(case: Case) -> bool:
-    """Return whether the setting is on."""
-    return case.conf.get(AUTO_MERGE, "false").lower() == "true"
-
-
 def with_evolution_clause(case: Case) -> str:
     """Give the statement; schema evolution that a setting asks for is written into it."""
-    merge = written_merge(case.sql) if evolves_by_setting(case) else None
+    merge = written_merge(case.sql) if evolves_by_session(case) else None
     if merge is None or merge.evolution is not None:
         return case.sql
     return f"{case.sql[: merge.into_start]}WITH SCHEMA EVOLUTION {case.sql[merge.into_start :]}"

@@ -77,9 +77,14 @@ class Property:
     holds: Callable[[EvaluatedCase], bool]
 
 
+def evolves_by_session(case: Case) -> bool:
+    """Return whether the session asks for schema evolution."""
+    return case.conf.get(AUTO_MERGE, "false").lower() == "true"
+
+
 def evolves(case: Case) -> bool:
     """Return whether the statement or the session asks for schema evolution."""
-    if case.conf.get(AUTO_MERGE, "false").lower() == "true":
+    if evolves_by_session(case):
         return True
     merge = written_merge(case.sql)
     return merge is not None and merge.evolution is not None

@@ -123,6 +123,9 @@ class Statement:
 
     @property
     def sole_unconditional_delete(self) -> bool:
-        """Whether one DELETE without condition is the only MATCHED clause (R-006), so that rows may match twice."""
+        """Whether one DELETE without condition is the only MATCHED clause (R-006), so that rows may match twice.
+
+        The draw decides it by its own tree, before there is a text that the reference could read.
+        """
         matched = self.of_kind(ClauseKind.MATCHED)
         return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.properties.matches import sorts_of_matches
+from mergecheck.harness.properties.vocabulary import has
 from mergecheck.model.outcome import Prediction, Rejection
 from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED
 from mergecheck.reference.dialects import MULTI_MATCH
@@ -67,9 +68,9 @@ def matches(e: Evidence) -> Iterator[str]:
         yield "ambiguous, refused" if rejected else "ambiguous, allowed"
     if found.null_on:
         yield "NULL in ON"
-    if not source.rows:
+    if has(e, "empty-source"):
         yield "empty source"
-    if not e.case.target.rows:
+    if has(e, "empty-target"):
         yield "empty target"
     if source.rows and e.case.target.rows and not found.pairs:
         yield "none"
@@ -111,7 +112,7 @@ def changes(e: Evidence) -> Iterator[str]:
 
 def feed(e: Evidence) -> Iterator[str]:
     """Return whether the target records its changes."""
-    yield "on" if e.case.target.change_data_feed else "off"
+    yield "on" if has(e, "change-data-feed") else "off"
 
 
 def written(e: Evidence) -> Iterator[str]:

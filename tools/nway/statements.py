@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.harness.properties.vocabulary import has
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Action, Kind
 from tools.nway.columns import SOURCE, TARGET, named_columns
@@ -47,7 +48,7 @@ def orders(e: Evidence) -> Iterator[str]:
     if e.statement is None:
         return
     numbers = [list(Kind).index(clause.kind) for clause in e.statement.clauses]
-    if numbers != sorted(numbers):
+    if has(e, "interleaved-clause-kinds"):
         yield "kinds interleaved"
     for kind in Kind:
         actions = [clause.action for clause in e.statement.of(kind)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.properties.type_families import family_of
+from mergecheck.harness.properties.vocabulary import has
 from mergecheck.model.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
 from mergecheck.model.table_properties import FEATURE_PREFIX
 from mergecheck.model.types.data_types import StructType
@@ -64,7 +65,10 @@ _ROW_TRACKING = f"{FEATURE_PREFIX}rowTracking"
 
 
 def layouts(e: Evidence) -> Iterator[str]:
-    """Name the special forms of the target's files."""
+    """Name the special forms of the target's files.
+
+    They are the layout that a case asks for: ``several-row-groups`` also needs a file that is large enough.
+    """
     layout, num_files = e.case.target.layout, sum(bool(file) for file in e.case.target.files)
     yield "no file" if num_files == 0 else "one file" if num_files == 1 else "files"
     found = {
@@ -111,7 +115,7 @@ def constraints(e: Evidence) -> Iterator[str]:
             isinstance(column.type, StructType) and not all(field.nullable for field in column.type.fields)
             for column in columns
         ),
-        "CHECK": any(name.startswith("delta.constraints.") for name in target.properties),
+        "CHECK": has(e, "check-constraints"),
         "default": any(column.default is not None for column in columns),
         "generated": any(column.generated is not None for column in columns),
         "identity": any(column.identity is not None for column in columns),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mergecheck.model.types.data_types import DataType
 
 _EPOCH = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+# Types whose values may stand for each other; finer than the families of ``properties``: a moment is no local one.
 _FAMILIES = {
     AtomicName.TINYINT: "integer",
     AtomicName.SMALLINT: "integer",

@@ -90,7 +90,7 @@ def _doubts(matrix: Matrix) -> Iterator[Note]:
         if column.totals[Answer.ERROR]:
             yield doubt(column.totals[Answer.ERROR], f"cases on which {name}, or its adapter, failed")
     never = [
-        name for name, _ in FEATURES if not any(column.cells.get(name, Counter()).total() for column in matrix.columns)
+        name for name in FEATURES if not any(column.cells.get(name, Counter()).total() for column in matrix.columns)
     ]
     yield doubt(len(never), "features that no case had", never)
 
@@ -115,7 +115,7 @@ def _views(matrix: Matrix, differences: list[Difference]) -> Iterator[CaseView]:
 
 def _features(matrix: Matrix) -> Table:
     empty: Counter[Answer] = Counter()
-    lines = [(name, [column.cells.get(name, empty) for column in matrix.columns]) for name, _ in FEATURES]
+    lines = [(name, [column.cells.get(name, empty) for column in matrix.columns]) for name in FEATURES]
     lines.append(("all cases", [column.totals for column in matrix.columns]))
     most = max((counts[Answer.AGREE] for _, row in lines for counts in row), default=0)
     return Table(

@@ -148,7 +148,7 @@ def _features(board: Scoreboard, anchors: Mapping[tuple[str, str], str]) -> Iter
 def _feature_table(
     caption: str, releases: list[tuple[EngineScores, Release]], anchors: Mapping[tuple[str, str], str]
 ) -> Table:
-    names = [name for name, _ in FEATURES if any(name in release.cells for _, release in releases)]
+    names = [name for name in FEATURES if any(name in release.cells for _, release in releases)]
     return Table(
         caption=caption,
         columns=(
@@ -236,7 +236,7 @@ def _doubts(board: Scoreboard) -> Iterator[Note]:
     ]
     yield doubt(len(few), f"releases with fewer than {FEW_CASES} judged cases, whose share says little", few)
     cells = [release.cells for engine in board.engines for release in engine.releases]
-    never = [name for name, _ in FEATURES if not any(name in one for one in cells)]
+    never = [name for name in FEATURES if not any(name in one for one in cells)]
     yield doubt(len(never), "features that no case had, or no run counted", never)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
-from mergecheck.harness.engines.statement_forms import evolves_by_setting, has_place_for_clause
-from mergecheck.harness.properties.vocabulary import AUTO_MERGE
+from mergecheck.harness.engines.statement_forms import has_place_for_clause
+from mergecheck.harness.properties.vocabulary import AUTO_MERGE, evolves_by_session
 from mergecheck.model.axis import Axis
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.schema_json import as_nullable, check_constraints
@@ -105,7 +105,7 @@ def _lacking_setting(case: Case) -> str | None:
         ):
             return f"setting {setting}={value}"
         elif name == AUTO_MERGE:
-            if evolves_by_setting(case) and not has_place_for_clause(case):
+            if evolves_by_session(case) and not has_place_for_clause(case):
                 return f"setting {setting} with a statement that cannot be read"
         elif not (is_for_harness(setting) or name.startswith((_SPARKS, *_DELTAS_OWN))):
             return f"setting {setting}"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness
-from mergecheck.harness.engines.statement_forms import evolves_by_setting, has_place_for_clause
-from mergecheck.harness.properties.vocabulary import AUTO_MERGE
+from mergecheck.harness.engines.statement_forms import has_place_for_clause
+from mergecheck.harness.properties.vocabulary import AUTO_MERGE, evolves_by_session
 from mergecheck.model.axis import Axis
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def lacking(case: Case) -> str | None:
         if name in PLANNER_SETTINGS | _PASSED_ON or name.lower() in _NOT_COMPARED:
             continue
         if name == AUTO_MERGE:
-            if evolves_by_setting(case) and not has_place_for_clause(case):
+            if evolves_by_session(case) and not has_place_for_clause(case):
                 return f"setting {setting} with a statement that cannot be read"
         elif name.lower() in _FIXED:
             if _FIXED[name.lower()] != value.lower():

@@ -134,7 +134,10 @@ class Statement:
 
     @property
     def is_sole_delete(self) -> bool:
-        """Whether its only MATCHED clause is a DELETE without a condition (R-006)."""
+        """Whether its only MATCHED clause is a DELETE without a condition (R-006).
+
+        A second definition on purpose: the row model checks the reference, and shares nothing with it.
+        """
         return [(c.condition, c.action) for c in self.clauses if c.kind == MATCHED] == [(True, DELETE)]
 
     @property

@@ -172,7 +172,7 @@ def scoreboard_json(board: Scoreboard) -> dict[str, Any]:
 
 def _release_json(engine: EngineScores, release: Release) -> dict[str, Any]:
     features: dict[str, Any] = {}
-    for name, _ in FEATURES:
+    for name in FEATURES:
         if name in release.cells:
             cause = engine.cause_of(release.version, name)
             features[name] = {**_counts_json(release.cells[name]), "cause": None if cause is None else cause.what}
@@ -196,7 +196,7 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
         "cases": {version: cause.cases[version] for version in cause.versions},
         "first": cause.versions[0],
         "last": cause.versions[-1],
-        "features": {name: features[name] for name, _ in FEATURES if features[name]},
+        "features": {name: features[name] for name in FEATURES if features[name]},
         "case_file": None if case is None else case_to_json(case),
         "path": cause.smallest.path or None,
     }

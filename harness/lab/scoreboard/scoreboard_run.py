@@ -214,7 +214,7 @@ class MatrixRun:
                 spent = max_seconds is not None and time.monotonic() - started >= max_seconds
                 if spent or self._num_cases == max_cases or all(column.down for column in self._columns):
                     break
-                self._check(with_content_id(case), features_of(labels))
+                self._check(with_content_id(case), features_of(case, labels))
                 self._num_cases += 1
                 self._listener(self._num_cases, self._columns)
         except KeyboardInterrupt:

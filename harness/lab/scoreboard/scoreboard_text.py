@@ -111,7 +111,7 @@ def markdown(matrix: Matrix, *, date: str) -> str:
 
 def _rows(matrix: Matrix) -> list[tuple[str, list[str]]]:
     empty: Counter[Answer] = type(matrix.columns[0].totals)()
-    rows = [(name, [cell_text(c.cells.get(name, empty)) for c in matrix.columns]) for name, _ in FEATURES]
+    rows = [(name, [cell_text(c.cells.get(name, empty)) for c in matrix.columns]) for name in FEATURES]
     return [*rows, ("all cases", [cell_text(column.totals) for column in matrix.columns])]
 
 
@@ -147,7 +147,7 @@ def _column_json(matrix: Matrix, column: Column) -> dict[str, Any]:
         "version": column.engine.version,
         "down": column.down or None,
         "totals": _counts_json(column.totals),
-        "features": {name: _counts_json(column.cells[name]) for name, _ in FEATURES if name in column.cells},
+        "features": {name: _counts_json(column.cells[name]) for name in FEATURES if name in column.cells},
         "unsupported": dict(column.unsupported.most_common()),
         "work": seen_work_json(column.work),
         "not_checked": {
@@ -161,7 +161,7 @@ def _column_json(matrix: Matrix, column: Column) -> dict[str, Any]:
                 "num_cases": column.seen[difference.what],
                 "features": {
                     name: column.seen_in[difference.what][name]
-                    for name, _ in FEATURES
+                    for name in FEATURES
                     if column.seen_in[difference.what][name]
                 },
                 "mismatches": mismatches_json(difference.report.mismatches),

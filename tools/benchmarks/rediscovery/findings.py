@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.engines.registry import load_engine
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.properties.vocabulary import PlainCase, has
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import load_cases
 
@@ -78,10 +78,9 @@ def _kind(check: str, sort: str) -> str:
 
 
 def _traits(path: Path) -> list[str]:
-    case = json.loads(path.read_text(encoding="utf-8"))
-    evolves = "SCHEMA EVOLUTION" in case["sql"] or any("autoMerge" in name for name in case.get("conf", {}))
-    named = {"with evolution": evolves, "partitioned": bool(case["target"].get("partition_by"))}
-    return [name for name, holds in named.items() if holds]
+    (case,) = load_cases(path)
+    named = {"with evolution": "schema-evolution", "partitioned": "partitions"}
+    return [name for name, one in named.items() if has(PlainCase(case=case), one)]
 
 
 def in_all_versions(found: dict[str, dict[str, Seen]], jobs: int) -> dict[str, dict[str, Seen]]:

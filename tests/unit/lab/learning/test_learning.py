@@ -21,6 +21,7 @@ from mergecheck.harness.lab.learning.learned import (
     read_knowledge,
 )
 from mergecheck.harness.lab.learning.probes import probes
+from mergecheck.harness.properties.vocabulary import PROPERTIES, PlainCase, has
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference import MergeReference
@@ -82,6 +83,13 @@ def test_probes_have_names_of_their_own_and_known_features() -> None:
     keys = [(probe.group, probe.name) for probe in probes()]
     assert len(keys) == len(set(keys))
     assert {feature for probe in probes() for feature in probe.features} <= {feature.value for feature in Feature}
+
+
+def test_a_probe_has_the_properties_that_its_features_name() -> None:
+    """A refused probe takes the feature out of random cases, so the probe must have it."""
+    named = [(probe, name) for probe in probes() for name in probe.features if name in PROPERTIES]
+    assert [(probe.name, name) for probe, name in named if not has(PlainCase(case=probe.case), name)] == []
+    assert len({name for _, name in named}) >= 15
 
 
 def test_answers(known: EngineKnowledge) -> None:

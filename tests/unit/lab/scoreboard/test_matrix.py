@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -147,8 +148,6 @@ def test_exit_codes(result: Matrix, tmp_path: Path) -> None:
 def test_known_deviations_are_cells_of_their_own(tmp_path: Path) -> None:
     class Known(Deviations):
         def annotated(self, report, capabilities):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, ARG002
-            from dataclasses import replace  # noqa: PLC0415
-
             return replace(report, deviations=("known",)) if report.mismatches else report
 
     faulty = Faulty()
@@ -201,10 +200,18 @@ def test_what_engines_say_is_escaped_in_markdown(tmp_path: Path) -> None:
     assert "<script>" not in page
 
 
+def test_a_case_that_must_be_refused_counts_for_its_clauses_and_tables() -> None:
+    """The draw gives such cases few labels; the properties are those of the case."""
+    sql = "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (x, x) VALUES (1, 2)"
+    case = replace(next(samples(3)).case, sql=sql, conf={"spark.databricks.delta.schema.autoMerge.enabled": "true"})
+    found = features_of(case, {"outcome:invalid"})
+    assert {"not matched insert", "insert only", "column lists", "schema evolution", "must be refused"} <= set(found)
+
+
 def test_the_rows_of_the_matrix_are_reached_by_the_stream() -> None:
-    missing = {name for name, _ in FEATURES} - {"more than 8,192 rows"}
+    missing = set(FEATURES) - {"more than 8,192 rows"}
     for drawn in islice(samples(1), 400):
-        missing.difference_update(features_of(drawn.features))
+        missing.difference_update(features_of(drawn.case, drawn.features))
         if not missing:
             break
     assert not missing
