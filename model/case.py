@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mergecheck.model.storage import SourceLayout, TargetLayout
+from mergecheck.model.table_properties import is_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +60,7 @@ class Target:
     @property
     def change_data_feed(self) -> bool:
         """Whether the table records its changes (R-601)."""
-        return self.properties.get(CDF_PROPERTY, "false").lower() == "true"
+        return is_on(self.properties, CDF_PROPERTY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

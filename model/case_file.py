@@ -18,7 +18,7 @@ from mergecheck.model.json_shape import require_column_names, require_object, re
 from mergecheck.model.limits import check_case, check_document, check_schema
 from mergecheck.model.long_texts import long_texts
 from mergecheck.model.storage_file import layout_to_json, source_layout, target_layout
-from mergecheck.model.table_properties import checked_properties
+from mergecheck.model.table_properties import checked_properties, is_on
 from mergecheck.model.text_file import read_text
 from mergecheck.model.types.data_types import STRING, Field, Schema
 from mergecheck.model.types.ddl import parse_schema
@@ -243,7 +243,7 @@ def _target(document: object, where: str) -> Target:
     properties = checked_properties(
         require_text_map(keys.get("properties", {}), f"{where}, properties"), f"{where}, properties"
     )
-    if properties.get(CDF_PROPERTY, "").lower() == "true":
+    if is_on(properties, CDF_PROPERTY):
         _check_feed_columns(schema, where)
     return Target(
         schema=schema,

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 FEATURE_PREFIX: Final = "delta.feature."
 """A property of such a name and the value ``supported`` gives the table a feature; no table stores it."""
 CONSTRAINT_PREFIX: Final = "delta.constraints."
+APPEND_ONLY: Final = "delta.appendOnly"
+COLUMN_MAPPING: Final = "delta.columnMapping.mode"
+DELETION_VECTORS: Final = "delta.enableDeletionVectors"
 IN_COMMIT_TIMESTAMPS: Final = "delta.enableInCommitTimestamps"
+ROW_TRACKING: Final = "delta.enableRowTracking"
+ROW_TRACKING_SUSPENDED: Final = "delta.rowTrackingSuspended"
+TYPE_WIDENING: Final = "delta.enableTypeWidening"
 MIN_READER_VERSION: Final = "delta.minReaderVersion"
 MIN_WRITER_VERSION: Final = "delta.minWriterVersion"
 """They set the least protocol of the table; no table stores them among its properties."""
@@ -28,6 +34,11 @@ _LOG_RETENTION: Final = "delta.logRetentionDuration"
 _FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
 _DELTA: Final = "delta."
 _MOST_INT: Final = 2**31 - 1
+
+
+def is_on(properties: Mapping[str, str], name: str) -> bool:
+    """Return whether a property is true, in any case of letters as Delta Lake reads it; it is not if it is absent."""
+    return properties.get(name, "false").lower() == "true"
 
 
 class Meaning(Enum):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.model.case import CDF_PROPERTY
+from mergecheck.model.table_properties import APPEND_ONLY
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
@@ -33,7 +34,6 @@ POLICY = "spark.sql.storeAssignmentPolicy"
 ANSI = "spark.sql.ansi.enabled"
 CASE_SENSITIVE = "spark.sql.caseSensitive"
 DROP_NULL_COLUMNS = f"{_PREFIX}createDataFrame.dropNullColumns"
-APPEND_ONLY = "delta.appendOnly"
 HISTORY_METRICS = f"{_PREFIX}history.metricsEnabled"
 USER_METADATA = f"{_PREFIX}commitInfo.userMetadata"
 OPTIMIZE_WRITE = f"{_PREFIX}optimizeWrite.enabled"

@@ -37,6 +37,7 @@ from mergecheck.harness.verdict import Check, Compared, Mismatch
 from mergecheck.model.formatting import counted, row_text
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Feed
+from mergecheck.model.table_properties import TYPE_WIDENING, is_on
 from mergecheck.reference.expressions.names import char_columns
 
 if TYPE_CHECKING:
@@ -264,4 +265,4 @@ def _log_invariants(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]
 
 
 def _widens(target: Target) -> bool:
-    return target.properties.get("delta.enableTypeWidening", "false").lower() == "true"
+    return is_on(target.properties, TYPE_WIDENING)

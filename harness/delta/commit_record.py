@@ -20,14 +20,13 @@ from mergecheck.harness.delta.read import (
 from mergecheck.harness.delta.tables.row_ids import (
     BASE,
     DOMAIN,
-    ENABLED,
     FEATURE,
-    SUSPENDED,
     VERSION,
     high_water_mark,
     stored_ids,
 )
 from mergecheck.harness.delta.tables.vectors import deleted_rows
+from mergecheck.model.table_properties import ROW_TRACKING, ROW_TRACKING_SUSPENDED, is_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -91,7 +90,7 @@ def _tracked_merge(path: Path, actions: Iterable[Action], *, since: int, version
 
 def _tracked_table(path: Path, version: int) -> TrackedTable:
     configuration = table_metadata(path, version).get("configuration") or {}
-    is_enabled = configuration.get(ENABLED, "false").lower() == "true"
+    is_enabled = is_on(configuration, ROW_TRACKING)
     files: list[TrackedFile] = []
     rows: list[TrackedRow] = []
     for file in table_at(path, version).files:
@@ -102,7 +101,7 @@ def _tracked_table(path: Path, version: int) -> TrackedTable:
     return TrackedTable(
         version=version,
         is_enabled=is_enabled,
-        is_suspended=configuration.get(SUSPENDED, "false").lower() == "true",
+        is_suspended=is_on(configuration, ROW_TRACKING_SUSPENDED),
         high_water_mark=high_water_mark(_domains(path, version).get(f"domain {DOMAIN}")),
         files=tuple(files),
         rows=tuple(rows),

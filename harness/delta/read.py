@@ -13,7 +13,9 @@ from deltalake import DeltaTable
 from mergecheck.harness.delta.tables.column_names import stored_names, stored_schema
 from mergecheck.harness.delta.tables.stored_rows import file_rows
 from mergecheck.harness.delta.tables.vectors import deleted_rows, key_of
+from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.schema_json import members_not_null, schema_from_json
+from mergecheck.model.table_properties import is_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,7 +130,7 @@ def _state(
 
 
 def _records_changes(properties: Mapping[str, str]) -> bool:
-    return properties.get("delta.enableChangeDataFeed", "false").lower() == "true"
+    return is_on(properties, CDF_PROPERTY)
 
 
 def _live(path: Path, version: int, *, schema: Schema, partition_by: tuple[str, ...]) -> tuple[LiveFile, ...]:

@@ -39,7 +39,7 @@ from mergecheck.model.case import Target
 from mergecheck.model.layout import has_vector, physical_files
 from mergecheck.model.schema_json import schema_to_json
 from mergecheck.model.storage import ColumnNames, StringType, TargetLayout
-from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS, is_of_protocol
+from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS, is_of_protocol, is_on
 from mergecheck.model.types import data_types as types
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _checked_schema(target: Target, *, comment: str | None) -> str:
 def _commit_info(target: Target, version: int = 0) -> dict[str, Any]:
     """Describe the making of the table; its in-commit timestamp, if it has one, is in the future (R-707)."""
     info = {"timestamp": _now_ms(), "operation": "CREATE TABLE", "operationParameters": {}}
-    if target.properties.get(IN_COMMIT_TIMESTAMPS, "false").lower() == "true":
+    if is_on(target.properties, IN_COMMIT_TIMESTAMPS):
         return {"inCommitTimestamp": _now_ms() + _AHEAD_MS + version, **info}
     return info
 

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.model.errors import UnsupportedByReferenceError
-from mergecheck.model.table_properties import FEATURE_PREFIX, Meaning, meaning_of
+from mergecheck.model.table_properties import (
+    APPEND_ONLY,
+    COLUMN_MAPPING,
+    DELETION_VECTORS,
+    FEATURE_PREFIX,
+    IN_COMMIT_TIMESTAMPS,
+    ROW_TRACKING,
+    ROW_TRACKING_SUSPENDED,
+    TYPE_WIDENING,
+    Meaning,
+    is_on,
+    meaning_of,
+)
 from mergecheck.model.types.widening import WideningMode
 from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
 from mergecheck.reference.doubts import ISOLATION_LEVEL
@@ -19,8 +31,6 @@ if TYPE_CHECKING:
 _DELTA = "spark.databricks.delta."
 _NULL_STRUCTS = f"{_DELTA}merge.preserveNullSourceStructs"
 _PERSISTENT_VECTORS = f"{_DELTA}merge.deletionVectors.persistent"
-DELETION_VECTORS = "delta.enableDeletionVectors"
-IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 _ISOLATION_LEVEL = "delta.isolationLevel"
 _TRUE, _FALSE = "true", "false"
 
@@ -142,10 +152,6 @@ _READ = frozenset(
         "spark.sql.session.timeZone",
     }
 )
-COLUMN_MAPPING = "delta.columnMapping.mode"
-TYPE_WIDENING = "delta.enableTypeWidening"
-ROW_TRACKING = "delta.enableRowTracking"
-ROW_TRACKING_SUSPENDED = "delta.rowTrackingSuspended"
 _ROW_TRACKING_FEATURE = f"{FEATURE_PREFIX}rowTracking"
 _TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration"
 
@@ -223,15 +229,13 @@ def read_settings(case: Case, *, asks: bool = False, doubts: Doubts | None = Non
         raise UnsupportedByReferenceError("setting resolveMergeUpdateStructsByName.enabled=false")
     if not is_utc and not asks:
         raise UnsupportedByReferenceError("setting spark.sql.session.timeZone other than UTC")
-    tracks_rows, is_suspended = (
-        case.target.properties.get(name, _FALSE).lower() == _TRUE for name in (ROW_TRACKING, ROW_TRACKING_SUSPENDED)
-    )
+    tracks_rows, is_suspended = (is_on(case.target.properties, name) for name in (ROW_TRACKING, ROW_TRACKING_SUSPENDED))
     if tracks_rows and is_suspended:
         raise UnsupportedByReferenceError(f"table properties {ROW_TRACKING} and {ROW_TRACKING_SUSPENDED} together")
     if _TRANSACTION_RETENTION in case.target.properties and case.target.transactions:
         raise UnsupportedByReferenceError(f"table property {_TRANSACTION_RETENTION}, and transactions (R-715)")
     preserve_null_structs = _flag(case, _NULL_STRUCTS, default=True)
-    by_table = case.target.properties.get("delta.autoOptimize.optimizeWrite", _FALSE).lower() == _TRUE
+    by_table = is_on(case.target.properties, "delta.autoOptimize.optimizeWrite")
     optimize_write = _flag(case, _OPTIMIZE_WRITE, default=by_table)  # R-425
     return Settings(
         optimize_insert_only=_flag(case, f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled", default=True),
@@ -241,8 +245,8 @@ def read_settings(case: Case, *, asks: bool = False, doubts: Doubts | None = Non
         schema_evolution=_flag(case, f"{_DELTA}schema.autoMerge.enabled", default=False),
         case_sensitive=_flag(case, "spark.sql.caseSensitive", default=False),
         policy=_policy(case.conf.get("spark.sql.storeAssignmentPolicy", "ANSI")),
-        append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
-        in_commit_timestamps=case.target.properties.get(IN_COMMIT_TIMESTAMPS, _FALSE).lower() == _TRUE,
+        append_only=is_on(case.target.properties, APPEND_ONLY),
+        in_commit_timestamps=is_on(case.target.properties, IN_COMMIT_TIMESTAMPS),
         marks_rows=marks_rows(case),
         records_metrics=_flag(case, _HISTORY_METRICS, default=True),
         widening=_widening(case),
@@ -268,7 +272,7 @@ def marks_rows(case: Case) -> bool:
     Raises:
         UnsupportedByReferenceError: a value is neither true nor false.
     """
-    enabled = case.target.properties.get(DELETION_VECTORS, _FALSE).lower() == _TRUE
+    enabled = is_on(case.target.properties, DELETION_VECTORS)
     return enabled and _flag(case, _PERSISTENT_VECTORS, default=True)
 
 
@@ -315,7 +319,7 @@ def _last_key_wins(text: str) -> bool:
 
 
 def _widening(case: Case) -> WideningMode:
-    if case.target.properties.get(TYPE_WIDENING, _FALSE).lower() != _TRUE:
+    if not is_on(case.target.properties, TYPE_WIDENING):
         return WideningMode.NEVER
     try:
         return WideningMode(case.conf.get(_AUTOMATIC_WIDENING, "always").lower())

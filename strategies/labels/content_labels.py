@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.model.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
-from mergecheck.model.table_properties import FEATURE_PREFIX
+from mergecheck.model.table_properties import (
+    APPEND_ONLY,
+    COLUMN_MAPPING,
+    DELETION_VECTORS,
+    FEATURE_PREFIX,
+    IN_COMMIT_TIMESTAMPS,
+    ROW_TRACKING,
+    TYPE_WIDENING,
+    is_on,
+)
 from mergecheck.model.types.data_types import ArrayType, MapType, StructType, type_word
-from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.table.casts import is_implicit
-from mergecheck.strategies.table_features.drawing import (
-    COLUMN_MAPPING,
-    DELETION_VECTORS,
-    IN_COMMIT_TIMESTAMPS,
-    ROW_TRACKING,
-    ROW_TRACKING_FEATURE,
-    TYPE_WIDENING,
-)
+from mergecheck.strategies.table_features.drawing import ROW_TRACKING_FEATURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -193,19 +194,19 @@ def storage_labels(case: Case) -> Iterator[str]:
             "layout:older-files": bool(layout.added_columns),
             f"table:checkpoint-{layout.checkpoint.value}": layout.checkpoint is not Checkpoint.NONE,
             "table:clustered": bool(layout.cluster_by),
-            "table:in-commit-timestamps": case.target.properties.get(IN_COMMIT_TIMESTAMPS) == "true",
+            "table:in-commit-timestamps": is_on(case.target.properties, IN_COMMIT_TIMESTAMPS),
             f"table:mapping-by-{case.target.properties.get(COLUMN_MAPPING)}": COLUMN_MAPPING in case.target.properties,
             "table:renamed-columns": layout.column_names is ColumnNames.OF_OTHERS,
             "table:dropped-columns": bool(layout.dropped_columns),
             f"table:vectors-{layout.vectors.value}": layout.vectors is not Vectors.NONE,
-            "table:tracks-rows": case.target.properties.get(ROW_TRACKING) == "true",
+            "table:tracks-rows": is_on(case.target.properties, ROW_TRACKING),
             "table:gives-row-ids": ROW_TRACKING_FEATURE in case.target.properties,
             f"table:row-ids-{layout.row_ids.value}": layout.row_ids is not RowIds.BY_FILES,
-            "table:marks-rows": case.target.properties.get(DELETION_VECTORS) == "true",
+            "table:marks-rows": is_on(case.target.properties, DELETION_VECTORS),
             "table:identity-column": any(column.identity is not None for column in case.target.schema.columns),
             "column:invariant": any(column.invariant is not None for column in case.target.schema.columns),
             "column:text-length": any(column.limits for column in case.target.schema.columns),
-            "table:widens-types": case.target.properties.get(TYPE_WIDENING) == "true",
+            "table:widens-types": is_on(case.target.properties, TYPE_WIDENING),
             "table:widened-columns": bool(layout.widened_columns),
             "table:named-features": any(name.startswith(FEATURE_PREFIX) for name in case.target.properties),
             f"layout:target-{layout.string_type.value}": layout.string_type is not StringType.STRING,

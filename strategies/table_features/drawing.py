@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.model.storage import Checkpoint, ColumnNames, RowIds, Vectors
-from mergecheck.model.table_properties import FEATURE_PREFIX
+from mergecheck.model.table_properties import (
+    COLUMN_MAPPING,
+    DELETION_VECTORS,
+    FEATURE_PREFIX,
+    IN_COMMIT_TIMESTAMPS,
+    ROW_TRACKING,
+    ROW_TRACKING_SUSPENDED,
+    TYPE_WIDENING,
+)
 from mergecheck.model.types.data_types import (
     BIGINT,
     DATE,
@@ -35,17 +43,11 @@ if TYPE_CHECKING:
     from mergecheck.strategies.profile import Profile
     from mergecheck.strategies.syntax.statement import Statement
 
-IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
-COLUMN_MAPPING = "delta.columnMapping.mode"
 _UNFIT = frozenset(" ,;{}()\n\t=")
 """Characters that a name may have with column mapping only."""
-DELETION_VECTORS = "delta.enableDeletionVectors"
-TYPE_WIDENING = "delta.enableTypeWidening"
 SESSION_EVOLUTION = "spark.databricks.delta.schema.autoMerge.enabled"
 AUTOMATIC_WIDENING = "spark.databricks.delta.typeWidening.allowAutomaticWidening"
-ROW_TRACKING = "delta.enableRowTracking"
 ROW_TRACKING_FEATURE = f"{FEATURE_PREFIX}rowTracking"
-ROW_TRACKING_SUSPENDED = "delta.rowTrackingSuspended"
 PERSISTENT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 _COLUMNS = frozenset({Feature.IDENTITY_COLUMNS, Feature.COLUMN_INVARIANTS, Feature.TEXT_LENGTHS})
 _ANY_PERCENT = 60

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.properties.type_families import family_of
 from mergecheck.harness.properties.vocabulary import has
 from mergecheck.model.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
-from mergecheck.model.table_properties import FEATURE_PREFIX
+from mergecheck.model.table_properties import (
+    APPEND_ONLY,
+    COLUMN_MAPPING,
+    DELETION_VECTORS,
+    FEATURE_PREFIX,
+    IN_COMMIT_TIMESTAMPS,
+    ROW_TRACKING,
+    TYPE_WIDENING,
+    is_on,
+)
 from mergecheck.model.types.data_types import StructType
 from tools.nway.columns import (
     evolved_families,
@@ -86,18 +95,18 @@ def table_features(e: Evidence) -> Iterator[str]:
     target = e.case.target
     found = {
         "clustered": bool(target.layout.cluster_by),
-        "in-commit timestamps": target.properties.get("delta.enableInCommitTimestamps") == "true",
+        "in-commit timestamps": is_on(target.properties, IN_COMMIT_TIMESTAMPS),
         "checkpoint": target.layout.checkpoint is not Checkpoint.NONE,
-        "marks rows": target.properties.get("delta.enableDeletionVectors") == "true",
+        "marks rows": is_on(target.properties, DELETION_VECTORS),
         "inline vectors": target.layout.vectors is Vectors.INLINE,
         "files of vectors": target.layout.vectors in (Vectors.OWN_FILES, Vectors.SHARED_FILE, Vectors.ABSOLUTE),
-        "mapping by name": target.properties.get("delta.columnMapping.mode") == "name",
-        "mapping by id": target.properties.get("delta.columnMapping.mode") == "id",
+        "mapping by name": target.properties.get(COLUMN_MAPPING) == "name",
+        "mapping by id": target.properties.get(COLUMN_MAPPING) == "id",
         "renamed columns": target.layout.column_names is ColumnNames.OF_OTHERS,
         "dropped columns": bool(target.layout.dropped_columns),
-        "widens types": target.properties.get("delta.enableTypeWidening") == "true",
+        "widens types": is_on(target.properties, TYPE_WIDENING),
         "widened columns": bool(target.layout.widened_columns),
-        "tracks rows": target.properties.get("delta.enableRowTracking") == "true",
+        "tracks rows": is_on(target.properties, ROW_TRACKING),
         "gives row ids": _ROW_TRACKING in target.properties,
         "stored row ids": target.layout.row_ids is RowIds.STORED,
         "named": any(name.startswith(FEATURE_PREFIX) for name in target.properties.keys() - {_ROW_TRACKING}),
@@ -121,6 +130,6 @@ def constraints(e: Evidence) -> Iterator[str]:
         "identity": any(column.identity is not None for column in columns),
         "invariant": any(column.invariant is not None for column in columns),
         "text length": any(column.limits for column in columns),
-        "append-only": "delta.appendOnly" in target.properties,
+        "append-only": APPEND_ONLY in target.properties,
     }
     yield from [name for name, holds in found.items() if holds] or ["none"]

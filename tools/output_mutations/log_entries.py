@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.table_outcome import LoggedAction, TableOutcome
 from mergecheck.model.outcome import Prediction
+from mergecheck.model.table_properties import is_on
 from mergecheck.reference.analysis.settings import IN_COMMIT_TIMESTAMPS
 from tools.output_mutations.commit_infos import other_commit_infos
 
@@ -63,9 +64,7 @@ def actions_changed(outcome: Outcome, given: Answered) -> Iterator[Outcome]:
     if record is None or not record.actions:
         return
     yield _with_record(outcome, replace(record, num_commits=2))
-    is_ordered = (
-        given.case.target.properties.get(IN_COMMIT_TIMESTAMPS, "false").lower() == "true"
-    )  # else any order is right
+    is_ordered = is_on(given.case.target.properties, IN_COMMIT_TIMESTAMPS)  # else any order is right
     if is_ordered and (turned := record.actions[::-1]) != record.actions:
         yield _with_record(outcome, replace(record, actions=turned))
     for kind in ("metaData", "protocol"):

@@ -14,7 +14,7 @@ from mergecheck.harness.compare.log_invariants.widening_invariants import TYPE_C
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.model.formatting import fit
 from mergecheck.model.schema_json import IDENTITY_MARK
-from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS
+from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS, is_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ def _metrics_of_files(metrics: Mapping[str, int], record: CommitRecord) -> Itera
 def _flags(target: Target, record: CommitRecord) -> Iterator[Mismatch]:
     """R-701: ``commitInfo`` comes first, with in-commit timestamps. R-702: ``dataChange`` of the files."""
     # The protocol asks for the order with this feature only; delta-rs writes commitInfo last without it.
-    timed = target.properties.get(IN_COMMIT_TIMESTAMPS, "false").lower() == "true"
+    timed = is_on(target.properties, IN_COMMIT_TIMESTAMPS)
     if timed and record.actions and record.actions[0].kind != "commitInfo":
         text = f"the first action is {record.actions[0].kind}, but with in-commit timestamps commitInfo comes first"
         yield broken_invariant("R-701", text, check=Check.LOG)

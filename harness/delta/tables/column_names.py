@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mergecheck.model.table_properties import COLUMN_MAPPING
 from mergecheck.model.types.data_types import ArrayType, Field, MapType, Schema, StructType
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from mergecheck.model.types.data_types import DataType
 
-MODE = "delta.columnMapping.mode"
 MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"
 COLUMN_ID = "delta.columnMapping.id"
 PHYSICAL_NAME = "delta.columnMapping.physicalName"
@@ -28,7 +28,7 @@ Spelled = dict[str, Any]
 
 def maps_columns(properties: Mapping[str, str]) -> bool:
     """Return whether the properties of a table switch column mapping on."""
-    return properties.get(MODE, "none").lower() != "none"
+    return properties.get(COLUMN_MAPPING, "none").lower() != "none"
 
 
 def with_mapping(text: str, *, renamed: bool) -> tuple[str, int]:

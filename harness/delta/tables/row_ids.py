@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mergecheck.model.storage import RowIds
-from mergecheck.model.table_properties import FEATURE_PREFIX
+from mergecheck.model.table_properties import FEATURE_PREFIX, ROW_TRACKING, is_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Target
 
 FEATURE = "rowTracking"
-ENABLED = "delta.enableRowTracking"
-SUSPENDED = "delta.rowTrackingSuspended"
 DOMAIN = "delta.rowTracking"
 BASE, VERSION = "baseRowId", "defaultRowCommitVersion"
 _MARK = "rowIdHighWaterMark"
@@ -58,7 +56,7 @@ class FileNumbers:
 
 def has_row_tracking(properties: Mapping[str, str]) -> bool:
     """Return whether a table's protocol has the feature."""
-    enabled = properties.get(ENABLED, "false").lower() == "true"
+    enabled = is_on(properties, ROW_TRACKING)
     return enabled or f"{FEATURE_PREFIX}{FEATURE}" in properties
 
 

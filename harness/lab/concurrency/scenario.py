@@ -13,6 +13,7 @@ from mergecheck.harness.lab.sequences.maintenance import write_by_delta_rs
 from mergecheck.harness.lab.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite
 from mergecheck.model.arrow import rows_to_table
 from mergecheck.model.case import CDF_PROPERTY
+from mergecheck.model.table_properties import DELETION_VECTORS, ROW_TRACKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +50,8 @@ class TableKind(Enum):
 
 _PROPERTIES: Mapping[TableKind, Mapping[str, str]] = {
     TableKind.PLAIN: {},
-    TableKind.DELETION_VECTORS: {"delta.enableDeletionVectors": "true"},
-    TableKind.ROW_TRACKING: {"delta.enableRowTracking": "true"},
+    TableKind.DELETION_VECTORS: {DELETION_VECTORS: "true"},
+    TableKind.ROW_TRACKING: {ROW_TRACKING: "true"},
     TableKind.CHANGE_FEED: {CDF_PROPERTY: "true"},
 }
 

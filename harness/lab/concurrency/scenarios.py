@@ -11,6 +11,7 @@ from deltalake import TableFeatures
 from mergecheck.harness.lab.concurrency.scenario import AddFeature, ReplaceTable, Scenario, SetProperty, Writer
 from mergecheck.harness.lab.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite
 from mergecheck.model.case import CDF_PROPERTY, Source, Target
+from mergecheck.model.table_properties import APPEND_ONLY, DELETION_VECTORS, ROW_TRACKING
 from mergecheck.model.types import data_types as types
 from mergecheck.model.types.data_types import Field, Schema
 from mergecheck.model.types.ddl import parse_schema
@@ -24,7 +25,6 @@ APPEND, DELETE_READ = "DELTA_CONCURRENT_APPEND", "DELTA_CONCURRENT_DELETE_READ"
 METADATA, PROTOCOL = "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED"
 TRANSACTION = "DELTA_CONCURRENT_TRANSACTION"
 
-_VECTORS, _ROW_TRACKING = "delta.enableDeletionVectors", "delta.enableRowTracking"
 
 COUNTER = "counter"
 """The scenario that can also be a race of threads."""
@@ -126,7 +126,7 @@ def _other_rows() -> tuple[Scenario, ...]:
         _two_merges(
             "rows-of-a-vector",
             "Two merges update different rows of one file, which have deletion vectors.",
-            replace(one_file, properties={_VECTORS: "true"}),
+            replace(one_file, properties={DELETION_VECTORS: "true"}),
             one,
             two,
         ),
@@ -167,7 +167,7 @@ def _partitions() -> tuple[Scenario, ...]:
         Scenario(
             name="tracked-partitions",
             summary="Two merges update rows of different partitions, and name these; the rows have ids.",
-            target=replace(_BY_P, properties={_ROW_TRACKING: "true"}),
+            target=replace(_BY_P, properties={ROW_TRACKING: "true"}),
             writers=(Writer("a", _merge(_in("a", _ADD), (1, 1))), Writer("b", _merge(_in("b", _ADD), (2, 1)))),
         ),
         Scenario(
@@ -244,7 +244,7 @@ def _other_commits() -> tuple[Scenario, ...]:
             "append-only",
             "The table becomes append-only while a merge deletes.",
             _DELETE,
-            SetProperty("delta.appendOnly", "true"),
+            SetProperty(APPEND_ONLY, "true"),
             METADATA,
             (1, 0),
         ),

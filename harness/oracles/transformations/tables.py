@@ -10,7 +10,7 @@ from mergecheck.harness.oracles.transformations.domains import AMBIGUOUS
 from mergecheck.model.axis import Axis, MayChange, Transformation
 from mergecheck.model.case import CDF_PROPERTY
 from mergecheck.model.storage import Statistics, Vectors
-from mergecheck.reference.analysis.settings import COLUMN_MAPPING, DELETION_VECTORS
+from mergecheck.model.table_properties import COLUMN_MAPPING, DELETION_VECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,6 +18,7 @@ from mergecheck.harness.properties.rules.assigned import (
     several_fields,
 )
 from mergecheck.harness.properties.rules.evidence import Evidence, Rule
+from mergecheck.model.table_properties import TYPE_WIDENING, is_on
 from mergecheck.reference.analysis.new_schema import changed_fields
 from mergecheck.reference.analysis.values.alignment import same_type
 from mergecheck.reference.syntax.statement import Action, Kind
@@ -31,7 +32,7 @@ _DEPENDENT = (
 
 def _widens(e: Evidence) -> bool:
     """Look for a column or field that has another type after the merge."""
-    if not e.new_schema or e.merge is None or e.case.target.properties.get("delta.enableTypeWidening") != "true":
+    if not e.new_schema or e.merge is None or not is_on(e.case.target.properties, TYPE_WIDENING):
         return False
     return any(changed_fields(e.case.target.schema, e.merge.final_schema))
 

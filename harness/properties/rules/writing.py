@@ -10,7 +10,7 @@ from sqlglot import exp
 from mergecheck.harness.properties.rules.evidence import Evidence, Rule
 from mergecheck.model.outcome import MergePath
 from mergecheck.model.storage import Checkpoint
-from mergecheck.model.table_properties import FEATURE_PREFIX
+from mergecheck.model.table_properties import COLUMN_MAPPING, FEATURE_PREFIX, IN_COMMIT_TIMESTAMPS, ROW_TRACKING, is_on
 from mergecheck.model.types.data_types import (
     DATE,
     STRING,
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
     from mergecheck.model.case import Value
     from mergecheck.model.types.data_types import DataType
 
-_ROW_TRACKING = "delta.enableRowTracking"
 _STATISTICS = "spark.databricks.delta.stats.collect"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-_MAPPING = "delta.columnMapping.mode"
-_TIMESTAMPS = "delta.enableInCommitTimestamps"
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 _LOG = "about what the log says of every commit, which is compared wherever a log is read"
 _CONCURRENT = "needs another writer at the same time; tested on the engine"
@@ -132,7 +129,7 @@ def _has_named_features(e: Evidence) -> bool:
 
 
 def _tracks_rows(e: Evidence) -> bool:
-    return e.case.target.properties.get(_ROW_TRACKING) == "true"
+    return is_on(e.case.target.properties, ROW_TRACKING)
 
 
 def _gives_row_ids(e: Evidence) -> bool:
@@ -146,9 +143,9 @@ RULES = (
     Rule(number="R-704", reached=lambda e: e.new_schema),
     Rule(number="R-705", reached=lambda e: _commits(e) and _tracks_rows(e)),
     Rule(number="R-706", reached=lambda e: _commits(e) and _has_named_features(e)),
-    Rule(number="R-707", reached=lambda e: _commits(e) and e.case.target.properties.get(_TIMESTAMPS) == "true"),
+    Rule(number="R-707", reached=lambda e: _commits(e) and is_on(e.case.target.properties, IN_COMMIT_TIMESTAMPS)),
     Rule(number="R-708", reached=lambda e: _commits(e) and bool(e.case.target.layout.cluster_by)),
-    Rule(number="R-709", reached=lambda e: _commits(e) and _MAPPING in e.case.target.properties),
+    Rule(number="R-709", reached=lambda e: _commits(e) and COLUMN_MAPPING in e.case.target.properties),
     Rule(number="R-710", out_of_reach=_LOG),
     Rule(number="R-711", out_of_reach=_LOG),
     Rule(number="R-712", out_of_reach=_LOG),

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from mergecheck.harness.delta.read import table_metadata
 from mergecheck.harness.delta.tables.column_names import PHYSICAL_NAME
-from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS
+from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS, is_on
 from mergecheck.model.types import data_types as types
 from tools.output_mutations.tables.written import Mutant, file_name
 
@@ -61,7 +61,7 @@ def commit_mutants(table: WrittenTable) -> Iterator[Mutant]:
 
 
 def _is_timed(table: WrittenTable) -> bool:
-    return bool(table.metadata["configuration"].get(IN_COMMIT_TIMESTAMPS) == "true")
+    return is_on(table.metadata["configuration"], IN_COMMIT_TIMESTAMPS)
 
 
 def legal_commit_mutants(table: WrittenTable) -> Iterator[Mutant]:
