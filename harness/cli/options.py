@@ -174,6 +174,14 @@ batch_option = click.option(
     help="Check N pairs of tables in one merge, if the statement allows it; 1 checks each alone.",
 )
 
+
+def jobs_option(text: str) -> Callable[[Any], Any]:
+    """Make the option of how many are checked at once."""
+    return click.option(
+        "--jobs", "num_jobs", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help=text
+    )
+
+
 on_spark_option = click.option(
     "--on-spark",
     "spark_master",

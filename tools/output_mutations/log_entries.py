@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.table_outcome import LoggedAction, TableOutcome
 from mergecheck.model.outcome import Prediction
-from mergecheck.model.table_properties import is_on
-from mergecheck.reference.analysis.settings import IN_COMMIT_TIMESTAMPS
+from mergecheck.model.table_properties import IN_COMMIT_TIMESTAMPS, is_on
 from tools.output_mutations.commit_infos import other_commit_infos
 
 if TYPE_CHECKING:

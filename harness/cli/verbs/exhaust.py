@@ -21,6 +21,7 @@ from mergecheck.harness.cli.options import (
     engine_option,
     file_option,
     findings_option,
+    jobs_option,
     json_option,
     known_deviations,
     max_time_option,
@@ -80,15 +81,7 @@ _JOURNAL = "exhaust.jsonl"
     metavar="A:B",
     help="Only the statements from number A to before B; without B, to the last one.",
 )
-@click.option(
-    "--jobs",
-    "num_jobs",
-    type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Check N statements at once; findings do not depend on N.",
-)
+@jobs_option("Check N statements at once; findings do not depend on N.")
 @on_spark_option
 @max_time_option
 @file_option("--journal", "journal", "Add each statement's result to FILE, and skip the statements that it has.")

@@ -24,6 +24,7 @@ from mergecheck.harness.cli.options import (
     events_option,
     expressions_option,
     findings_option,
+    jobs_option,
     json_option,
     known_deviations,
     limits_options,
@@ -95,15 +96,7 @@ DEFAULT_MAX_CASES = 500
 @limits_options
 @click.option("--steer", is_flag=True, help="Draw several cases at a time, and check the one that adds most coverage.")
 @batch_option
-@click.option(
-    "--jobs",
-    "num_jobs",
-    type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Check N cases at once; findings and their order do not depend on N.",
-)
+@jobs_option("Check N cases at once; findings and their order do not depend on N.")
 @on_spark_option
 @drawing_options
 @check_option
