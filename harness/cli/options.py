@@ -128,7 +128,7 @@ json_option = click.option(
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Show results and errors only, no progress.")
 
-verbose_option = click.option("--verbose", "-v", is_flag=True, help="Show also what concerns mergecheck's own upkeep.")
+verbose_option = click.option("--verbose", "-v", is_flag=True, help="Also show maintenance notices.")
 
 events_option = file_option(
     "--events", "events_file", "Write every event of the run as a line of JSON, as it happens (docs/commands.md)."

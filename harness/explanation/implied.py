@@ -29,8 +29,8 @@ class Implied:
     """An alternative that agrees with the engine.
 
     Attributes:
-        hypothesis: what would be so, such as ``as if NULL counted as TRUE in clause 1``.
-        causes: what findings with the same cause have in common with it, see ``Alternative``.
+        hypothesis: the assumption, such as ``as if NULL counted as TRUE in clause 1``.
+        causes: the marks that it shares with findings of the same cause, see ``Alternative``.
         family: the hypothesis without numbers and texts of the statement.
         unexplained: the checks that differ all the same; empty if all that differed agrees.
     """
@@ -55,7 +55,7 @@ def implied(
 ) -> tuple[Implied, ...]:
     """Try the alternatives of a case that differs from the reference.
 
-    An alternative agrees if its rows, columns, change feed and error are the engine's, and if that settles at least
+    An alternative agrees if its rows, columns, change feed and error are the engine's, and if it removes at least
     one difference. Those that settle all differences are returned; without any, those that leave some unexplained.
     The most specific comes first. Many agree on a case of two rows, so those that agree on the drawn case, too, go
     before the others.

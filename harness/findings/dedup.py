@@ -42,7 +42,7 @@ class KnownFindings:
         return len(self._ids)
 
     def match_known(self, report: CaseReport) -> str | None:
-        """Return the finding that a mismatch counts as, None if it is worth a try of its own."""
+        """Return the finding that a mismatch belongs to; None if it must be tried by itself."""
         seen = observed_signature(report)
         if seen is None:
             return None
@@ -78,7 +78,7 @@ class KnownFindings:
         is_minimal: bool,
         causes: frozenset[str] = frozenset(),
     ) -> None:
-        """Take note of a new finding, by the case as it was drawn and by the one that shrinking came to."""
+        """Record a new finding, by the case as it was drawn and by the one that shrinking came to."""
         self._ids.append(finding_id)
         self.add_causes(finding_id, causes)
         for report in (drawn, minimal):
@@ -91,12 +91,12 @@ class KnownFindings:
                 self._wait_longer(form.fingerprint)
 
     def add_causes(self, finding_id: str, causes: frozenset[str]) -> None:
-        """Take note of causes of a finding, of its own case or of an example."""
+        """Record causes of a finding, of its own case or of an example."""
         for cause in causes:
             self._causes.setdefault(cause, finding_id)
 
     def add_another(self, finding_id: str, *, drawn: CaseReport) -> None:
-        """Take note that a try led to a finding that was there: the next ones of its fingerprint have to wait."""
+        """Record that a try led to a known finding: the next ones of its fingerprint have to wait."""
         seen = observed_signature(drawn)
         if seen is None:
             return

@@ -1,4 +1,4 @@
-"""A run beside an earlier one: is it much slower, does it verify less, is more in vain, do other cases fail?"""
+"""A run compared with an earlier one: its time, its verified cases, its work in vain, and the cases that fail."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STANDARD_ERRORS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of some things are of a kind that there should be few of."""
+    """The share of an unwanted kind, such as cases that were not judged."""
 
     name: str
     bad: int
@@ -156,7 +156,7 @@ def _times(more: float, less: float) -> str:
 
 
 class Word(Enum):
-    """What became of a case beside the known failures of a baseline."""
+    """The state of a case against the known failures of a baseline."""
 
     REGRESSION = "regression"
     """it differs, and not as the baseline knows it; fails the run"""
@@ -188,7 +188,7 @@ class SavedRun:
     quarantined: frozenset[str]
 
     def word(self, report: CaseReport) -> Word | None:
-        """Tell what became of a case; None if it agrees as before, or could not be judged."""
+        """Return the state of a case; None if it agrees as before, or could not be judged."""
         if report.case.id in self.quarantined:
             return Word.QUARANTINED
         found, known = fingerprint(report), self.known.get(report.case.id)

@@ -51,7 +51,7 @@ class Batch:
         singles: each alone; ``case`` has their rows in this order.
         reference: the answer for ``case``, a prediction.
         apart: cases of the same statement whose merge fails.
-        num_left_out: cases of the same statement that were not told from such in time.
+        num_left_out: cases of the same statement that were not separated from these in time.
     """
 
     case: Case
@@ -107,7 +107,7 @@ class _Parts:
         evaluate: asks the reference.
         sql: the statement with the number of the pair.
         apart: the pairs whose merge fails.
-        fails_always: whether the statement is refused or unsupported whatever the rows are.
+        fails_always: whether the statement is refused or unsupported with any rows.
     """
 
     evaluate: Callable[[Case], Reference]

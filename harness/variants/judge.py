@@ -48,7 +48,7 @@ _NOT_COMPARED = frozenset(
 
 
 class Ending(Enum):
-    """What became of one variant of one case."""
+    """The result of one variant of one case."""
 
     EQUAL = "equal"
     EXEMPT = "exempt"
@@ -129,7 +129,7 @@ class VariantChecker:
     def check(self, case: Case, variant: Variant, base: CaseReport) -> VariantReport:
         """Run a variant and compare.
 
-        Everything must be as in the base but for what the variant may change. That, and all the rest once more, must
+        Everything must be as in the base, except for what the variant may change. All of it must also
         agree with the reference's answer for the variant's own tables and flags.
 
         Args:

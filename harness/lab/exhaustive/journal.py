@@ -1,4 +1,4 @@
-"""The results of a run's statements, in a file to which each is added as it comes, so that a later run goes on."""
+"""The results of a run's statements, in a file that grows with each result, so that a later run can resume."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_NUMBER: Final = 1 << 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementResult:
-    """What became of one statement on all its pairs of tables.
+    """The results of one statement on all its pairs of tables.
 
     Attributes:
         merges: pairs of tables by verdict, by the value of ``Verdict``; ``deviates`` for a known deviation, ``dispute``

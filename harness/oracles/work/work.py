@@ -1,4 +1,4 @@
-"""The work of one merge beside what it needed: too little is a fault, too much is graded and never a mismatch."""
+"""The work of a merge against the work that it needed: too little is a fault; too much is graded, never a mismatch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_REPORTED = "the engine does not report which files it rewrites"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What each file needed, and what the engine did."""
+    """The needed work on each file, and the engine's."""
 
     needs: tuple[FileNeed, ...]
     done: FileWork
