@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.properties.vocabulary import AUTO_MERGE
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
 from mergecheck.model.case import Case, Source, Target
+from mergecheck.model.case_file import dump_case
 from mergecheck.model.outcome import Rejection
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference.answer import Reference
@@ -62,8 +63,12 @@ def report(verdict: Verdict, *mismatches: Mismatch, result: EngineResult | None 
 
 
 def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
-    plain = {"sql": "MERGE INTO target t", "target": {}}
-    evolving = {"sql": "MERGE WITH SCHEMA EVOLUTION INTO target t", "target": {"partition_by": ["p"]}}
+    plain = replace(CASE, conf={AUTO_MERGE: "false"})
+    evolving = replace(
+        CASE,
+        target=replace(CASE.target, schema=parse_schema("id INT, p INT"), files=(((1, 2),),), partition_by=("p",)),
+        sql=CASE.sql.replace("MERGE INTO", "MERGE WITH SCHEMA EVOLUTION INTO"),
+    )
     fingerprints = {
         "a": ("e: rows extra_rows against reference", plain),
         "b": ("e: rows extra_rows against reference", plain),
@@ -74,7 +79,7 @@ def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
         "g": ("e: cdf missing_rows against reference", plain),
     }
     for name, (_, case) in fingerprints.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(case), encoding="utf-8")
+        (tmp_path / f"{name}.json").write_text(dump_case(case), encoding="utf-8")
     document = {
         "findings": [{"id": name, "fingerprint": text, "num_cases": 2} for name, (text, _) in fingerprints.items()]
     }
