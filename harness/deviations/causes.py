@@ -261,7 +261,9 @@ def _assigns_what_the_source_lacks(report: EvaluatedCase, error: str) -> bool:
     source = report.reference.trace.source
     given = set() if source is None else {name.lower() for name in source.schema.names}
     names = {path[0] for _, path, _, _ in _assigned(report) if path[0].lower() not in given}
-    return any(re.search(rf"No field named [^\n]*{re.escape(name)}", error, re.IGNORECASE) for name in names)
+    # the error names a column as SQL does: its double quotes are doubled
+    written = {re.escape(name.replace('"', '""')) for name in names}
+    return any(re.search(rf"No field named [^\n]*{name}", error, re.IGNORECASE) for name in written)
 
 
 def _on_without_target(report: EvaluatedCase, _error: str) -> bool:

@@ -154,3 +154,20 @@ def test_an_error_without_its_cause_is_a_mismatch(name: str, number: int) -> Non
     reference = evaluate(case)
     assert not isinstance(reference.answer, Unsupported)
     assert not _explained(case, reference, engine, name)
+
+
+def test_an_error_names_a_column_with_doubled_quotes() -> None:
+    """The column is v"w; the error has it as SQL does."""
+    name = "delta-rs-evolution-missing-column"
+    (entry,) = KNOWN.named([name]).entries
+    engine = ANSWERS[name]
+    assert isinstance(engine.answer, Rejection)
+    engine = replace(
+        engine, answer=replace(engine.answer, message=engine.answer.message.replace("named v", 'named "v""w"'))
+    )
+    changes = {
+        "target": {"schema": 'id BIGINT, `v"w` BIGINT', "files": [[[1, 7]]]},
+        "sql": entry.case.sql.replace("(id, v)", '(id, `v"w`)'),
+    }
+    case = case_from_json(json.loads(json.dumps(case_to_json(entry.case) | changes)), where="quoted")
+    assert _explained(case, evaluate(case), engine, name)
