@@ -101,8 +101,12 @@ def by_release() -> str:
             introduced, mended = introduced_and_mended(states)
             confirmed += bool(mended)
             page, _, case = name.partition("/")
-            title = f"[{page}]({page}.md)" + (f", `{case}`" if case else "")
-            upstream = head_of(FOLDER / f"{page}.md")[1].get("Upstream", "not looked up")
+            path = FOLDER / f"{page}.md"
+            if path.exists():
+                title = f"[{page}]({page}.md)" + (f", `{case}`" if case else "")
+                upstream = head_of(path)[1].get("Upstream", "not looked up")
+            else:
+                title, upstream = f"[{case}](cases/{case}.json), [{page}](../{page}.md)", "not looked up"
             rows.append(f"| {engine} | {title} | {introduced} | {mended or '-'} | {upstream} |\n")
     counts = f"Confirmed by fix: {confirmed} of {len(rows)} cases. Ready to send: {len(ready_to_send())}. Sent: 0.\n"
     head = "\n| Engine | Finding | First shown by | Mended in | Upstream |\n|---|---|---|---|---|\n"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.model.case import Case, Row
+    from mergecheck.model.case import Case, Row, Target
     from mergecheck.model.outcome import EngineResult, Rejection, Unsupported
     from mergecheck.model.types.data_types import Schema
 
@@ -233,6 +233,17 @@ class Written:
     result_row: Mapping[str, int] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The end of a merge that lost against the commit of another writer, and so has not happened.
+
+    A ``Rejection`` whose class is one of Delta Lake's conflicts means the same.
+    """
+
+    error_class: str
+    message: str = ""
+
+
 @runtime_checkable
 class InterleavedEngine(ForkingEngine, Protocol):
     """An engine whose merge can be stopped at points, so that ``mergecheck lab concurrency`` tries every order."""
@@ -240,16 +251,49 @@ class InterleavedEngine(ForkingEngine, Protocol):
     def fork(self) -> InterleavedEngine:
         """Return the engine of one writer."""
 
-    def run_in_steps(self, case: Case, table: Path, at: Callable[[Point], None]) -> Written | Rejection | Unsupported:
-        """Merge into a Delta table that is there already, and call ``at`` at every point.
+    def run_in_steps(
+        self, case: Case, table: Path, at: Callable[[Point], None]
+    ) -> Written | Lost | Rejection | Unsupported:
+        """Merge into a table that is there already, and call ``at`` at every point.
 
         Each writer is a fork with a thread of its own; of all writers, one runs at a time.
 
         Args:
             case: the statement, its source and its settings; the target is the table's as it was at the start.
-            table: the folder of the table, which other writers change.
+            table: the folder of the Delta table, which other writers change; a ``TableKeepingEngine`` has its own.
             at: returns when the writer may go on. It raises an error, which the engine must not catch, if the writer
                 is not needed any more. At least ``BEFORE_SNAPSHOT`` and ``BEFORE_COMMIT`` are needed to find anything.
+        """
+
+
+@runtime_checkable
+class TableKeepingEngine(InterleavedEngine, Protocol):
+    """An interleaved engine whose tables are no Delta tables: it makes them, and reads each of their versions.
+
+    It has one such table at a time, which its forks share. Version 0 is the one that ``make_table`` leaves; each commit
+    makes the next one.
+    """
+
+    def make_table(self, target: Target, isolation: str) -> Unsupported | None:
+        """Make the table anew, in place of the one before.
+
+        Args:
+            target: its columns, files and partitions. Properties of Delta Lake that switch on deletion vectors or row
+                tracking choose the kind of table that comes closest.
+            isolation: ``Serializable``, ``WriteSerializable`` or ``Snapshot``.
+        """
+
+    def newest_version(self) -> int:
+        """Return the number of commits since the table was made."""
+
+    def table_at(self, version: int) -> tuple[Schema, tuple[Row, ...]]:
+        """Read a version's columns and rows."""
+
+    def execute(self, sql: str) -> None:
+        """Carry out a statement on the table, which it calls ``target``: an INSERT or a DELETE of another writer.
+
+        Raises:
+            EngineDownError: it fails.
         """
 
 

@@ -20,6 +20,7 @@ from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.outcome import Rejection
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _TAIL_BYTES = 2000
@@ -68,22 +69,37 @@ class WorkerProcess:
         """
         return self._exchange(self._started(), request, timeout=timeout)
 
-    def answer(self, request: dict[str, Any], *, timeout: float) -> dict[str, Any] | Rejection:
+    def answer(
+        self, request: dict[str, Any], *, timeout: float, at: Callable[[], None] | None = None
+    ) -> dict[str, Any] | Rejection:
         """Send a request about a case; a child that ends or takes too long is the engine's answer to it.
 
         Args:
             request: any JSON object.
-            timeout: seconds to wait.
+            timeout: seconds to wait, from one line of the child to the next.
+            at: called if the child stops on the way, which it does by ``{"stopped": true}``; it goes on by ``{"do":
+                "go on"}``, or by ``{"do": "end"}`` if this raises an error, which is raised again when it has ended.
 
         Raises:
             EngineDownError: if the child does not even start.
         """
         try:
-            return self.ask(request, timeout=timeout)
+            return self._ask_in_steps(request, timeout, at)
         except WorkerLostError as error:
             return Rejection(error_class=CRASHED, message=str(error))
         except WorkerTimeoutError as error:
             return Rejection(error_class=TIMED_OUT, message=str(error))
+
+    def _ask_in_steps(self, request: dict[str, Any], timeout: float, at: Callable[[], None] | None) -> dict[str, Any]:
+        answer = self.ask(request, timeout=timeout)
+        while at is not None and answer.get("stopped"):
+            try:
+                at()
+            except BaseException:
+                self.ask({"do": "end"}, timeout=timeout)
+                raise
+            answer = self.ask({"do": "go on"}, timeout=timeout)
+        return answer
 
     def _exchange(self, child: subprocess.Popen[str], request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
         try:

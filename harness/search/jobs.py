@@ -45,10 +45,10 @@ def job_pool(checker: Checker, num_jobs: int) -> contextlib.AbstractContextManag
     Raises:
         UserInputError: if the engine cannot run several cases at once.
     """
-    if isinstance(checker.engine, ForkingEngine):
-        return _threads(checker, checker.engine, num_jobs)
     if isinstance(checker.engine, FactoryEngine):
         return _processes(checker, checker.engine, num_jobs)
+    if isinstance(checker.engine, ForkingEngine):
+        return _threads(checker, checker.engine, num_jobs)
     raise UserInputError(
         f"engine {checker.engine.name!r} runs one case at a time: leave --jobs out. Several at once run on engines "
         "that have the method fork() of mergecheck.harness.engine.ForkingEngine, as pyspark and delta-spark do, or "

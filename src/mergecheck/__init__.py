@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mergecheck.checking import cases, check, conform, evaluate, explain
-    from mergecheck.harness.engine import Capabilities, Engine, Point, PointKind, Written
+    from mergecheck.harness.engine import Capabilities, Engine, Lost, Point, PointKind, Written
     from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
     from mergecheck.harness.engines.registry import load_engine
     from mergecheck.harness.lab.conformance import Mark
@@ -41,6 +41,7 @@ __all__ = [
     "EngineDownError",
     "FileWork",
     "Kind",
+    "Lost",
     "Mark",
     "MergecheckError",
     "Outcome",
@@ -75,7 +76,7 @@ _MODULES = {
     "checking": ("cases", "check", "conform", "evaluate", "explain"),
     "harness.lab.conformance": ("Mark",),
     "model.axis": ("Axis", "Transformation"),
-    "harness.engine": ("Capabilities", "Engine", "Point", "PointKind", "Written"),
+    "harness.engine": ("Capabilities", "Engine", "Lost", "Point", "PointKind", "Written"),
     "harness.engines.registry": ("load_engine",),
     "harness.engines.duckdb.engine": ("DuckDbEngine",),
     "harness.report.mismatch": ("mismatch_report",),

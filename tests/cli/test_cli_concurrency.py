@@ -24,7 +24,8 @@ def test_the_scenarios_can_be_listed(mergecheck: Mergecheck) -> None:
     ("arguments", "said"),
     [
         (["--scenario", "nosuch"], "no scenario is called nosuch. Choose from update-update,"),
-        (["--engine", "delta-rs"], "delta-rs cannot be stopped at points"),
+        (["--engine", "duckdb"], "duckdb cannot be stopped at points"),
+        (["--engine", "delta-rs", "--isolation", "Snapshot"], "Delta tables have no such level"),
         (["--steps", "3", "--table", "row-tracking"], "--table row-tracking goes with scenarios, not with a race"),
         (["--scenario", "append", "--table", "row-tracking"], "append: a writer of it is delta-rs, which cannot write"),
         (["--table", "nosuch"], "'nosuch' is not one of 'plain', 'deletion-vectors', 'row-tracking', 'change-feed'"),

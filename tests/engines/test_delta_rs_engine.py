@@ -12,6 +12,11 @@ from mergecheck.harness.engines.delta_rs import engine as delta_rs
 from mergecheck.harness.engines.delta_rs.engine import DeltaRsEngine, error_class
 from mergecheck.harness.engines.delta_rs.releases import features_off, feed_takes_comments, requirements
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerTimeoutError
+from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
+from mergecheck.harness.lab.concurrency.history import EndingKind
+from mergecheck.harness.lab.concurrency.interleaving_text import Tally
+from mergecheck.harness.lab.concurrency.scenarios import scenarios
+from mergecheck.harness.lab.concurrency.tables import RefusedError
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.search.session import WARM_UP, cases_for
 from mergecheck.harness.verdict import UserInputError
@@ -19,6 +24,7 @@ from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
 from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.model.storage import SourceLayout, StringType
 from mergecheck.model.types.ddl import parse_schema
+from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -189,3 +195,29 @@ def test_old_releases_get_what_they_were_made_for(monkeypatch: pytest.MonkeyPatc
     assert asked == [("delta-rs", "1.6.0", requirements("1.6.0"))]
     assert older.version == "1.6.0"
     older.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "num_committed", "num_lost"),
+    [
+        ("update-update", 6, 2),
+        ("insert-insert", 4, 2),
+        ("ranges", 8, 0),  # Delta Lake gives up here, and need not
+    ],
+)
+def test_every_interleaving_equals_a_serial_order(
+    engine: DeltaRsEngine, name: str, num_committed: int, num_lost: int
+) -> None:
+    tally = Tally(next(one for one in scenarios() if one.name == name))
+    for one in enumerate_interleavings(tally.scenario, engine, MergeReference()):
+        tally.add(one)
+    assert tally.findings == []
+    assert tally.num_interleavings == 4
+    assert (tally.endings[EndingKind.COMMITTED], tally.endings[EndingKind.CONFLICT]) == (num_committed, num_lost)
+
+
+def test_a_table_that_it_cannot_write_has_no_interleavings(engine: DeltaRsEngine) -> None:
+    """Row tracking is a feature that delta-rs does not know: no conflict, though a commit fails."""
+    tracked = next(one for one in scenarios() if one.name == "tracked-partitions")
+    with pytest.raises(RefusedError, match="does not support the merge a: a table protocol"):
+        next(enumerate_interleavings(tracked, engine, MergeReference()))

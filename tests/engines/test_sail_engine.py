@@ -11,14 +11,21 @@ import pytest
 from mergecheck.harness.engines.sail.engine import RELEASE, SailEngine
 from mergecheck.harness.engines.sail.settings import FEATURES_OFF, lacking, passed_on
 from mergecheck.harness.engines.statement_forms import with_evolution_clause
+from mergecheck.harness.lab.concurrency.enumerate import enumerate_interleavings
+from mergecheck.harness.lab.concurrency.history import EndingKind
+from mergecheck.harness.lab.concurrency.interleaving_text import Tally
+from mergecheck.harness.lab.concurrency.scenarios import scenarios
+from mergecheck.harness.lab.concurrency.tables import RefusedError
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import UserInputError, Verdict
 from mergecheck.model.case_file import case_from_json, load_cases
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import Feature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mergecheck.harness.lab.concurrency.scenario import Scenario
     from mergecheck.model.case import Case
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
@@ -41,6 +48,7 @@ FINDINGS = {
     "sail-evolution-in-array": REFUSED,
     "sail-evolved-struct-lacks-field": REFUSED,
     "sail-generated-and-dotted-name": REFUSED,
+    "sail-infinity-as-text": {"rows changed_rows"},
     "sail-key-expression": REFUSED,
     "sail-long-text-in-string-view": REFUSED,
     "sail-nan-statistics": {"files P-11"},
@@ -154,3 +162,21 @@ def test_names_are_checked_before_anything_is_installed() -> None:
     assert {feature.value for feature in Feature} >= FEATURES_OFF
     with pytest.raises(UserInputError, match=f"give a released one, such as sail@{RELEASE}"):
         SailEngine.at_version("newest")
+
+
+def scenario(name: str) -> Scenario:
+    return next(one for one in scenarios() if one.name == name)
+
+
+def test_two_merges_that_insert_one_key_do_not_both_commit(engine: SailEngine) -> None:
+    """Its source waits while another merge commits."""
+    tally = Tally(scenario("insert-insert"))
+    for one in enumerate_interleavings(tally.scenario, engine, MergeReference()):
+        tally.add(one)
+    assert tally.findings == []
+    assert tally.endings == {EndingKind.COMMITTED: 4, EndingKind.CONFLICT: 2, EndingKind.NOTHING: 2}
+
+
+def test_a_source_without_a_table_cannot_be_held(engine: SailEngine) -> None:
+    with pytest.raises(RefusedError, match="cannot be held"):
+        next(enumerate_interleavings(scenario("counter"), engine, MergeReference()))

@@ -46,7 +46,10 @@ class Shown(Enum):
 
 
 def cases_of_pages(engine: str) -> dict[str, Case]:
-    """Return the minimal cases of an engine's pages, by names ``PAGE`` or ``PAGE/DEVIATION``."""
+    """Return the minimal cases of an engine's pages, by names ``PAGE`` or ``PAGE/CASE``.
+
+    Cases without a page of their own belong to the page of the engine, such as ``sail/sail-doubled-row``.
+    """
     found: dict[str, Case] = {}
     for page in sorted(PAGES.glob(f"{engine}-*.md")):
         path = PAGES / "cases" / f"{page.stem}.json"
@@ -56,7 +59,13 @@ def cases_of_pages(engine: str) -> dict[str, Case]:
         found |= {
             f"{page.stem}/{entry.id}": entry.case for entry in entries if entry.id != page.stem or not path.exists()
         }
-    return found
+    others = (path for path in sorted((PAGES / "cases").glob(f"{engine}-*.json")) if path.stem not in found)
+    return found | {f"{engine}/{path.stem}": load_cases(path)[0] for path in others if _is_of(path.stem, engine)}
+
+
+def _is_of(name: str, engine: str) -> bool:
+    """Return whether a case is of the engine's present line: ``delta-spark-3-...`` is of an older one."""
+    return not name.removeprefix(f"{engine}-")[0].isdigit()
 
 
 def shown_by(report: CaseReport, kinds: frozenset[tuple[str, str]]) -> Shown:

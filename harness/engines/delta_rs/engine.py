@@ -9,7 +9,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -20,7 +20,7 @@ from mergecheck.harness.delta.observe import is_unchanged
 from mergecheck.harness.delta.read import newest_version
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
-from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engine import Capabilities, Lost, Point, PointKind, Written
 from mergecheck.harness.engines.delta_rs.outcome import COMMIT_INFO, COMPARED_METRICS, observed, with_library_feed
 from mergecheck.harness.engines.delta_rs.releases import (
     features_off,
@@ -68,6 +68,9 @@ _NO_SUCH_TABLE = re.compile(
 )
 # The errors of operations that a release does not have yet for tables with column mapping: a refusal, no fault.
 _NOT_YET = re.compile(r"column[- ]mapp(ed|ing)[^.]*not (yet )?supported", re.IGNORECASE | re.DOTALL)
+
+_CONCURRENT = "concurrent"
+"""What the message of a lost commit has."""
 
 _REASONS = {
     "metrics": "which files are rewritten, and so which rows are copied, is the engine's choice; invariants check sums",
@@ -163,6 +166,50 @@ class DeltaRsEngine:
         with scratch_directory() as directory:
             return self._merge(case, calls, table, directory)
 
+    def fork(self) -> DeltaRsEngine:
+        """Return an engine with a process of its own."""
+        return DeltaRsEngine(version=self.version, python=self._python)
+
+    def run_in_steps(
+        self, case: Case, table: Path, at: Callable[[Point], None]
+    ) -> Written | Lost | Rejection | Unsupported:
+        """Merge into an existing table, and stop before it is loaded, and before the merge of the loaded version.
+
+        Files never change, so it makes no difference that they are read behind the second point.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        calls = self._translate(case)
+        if isinstance(calls, Unsupported):
+            return calls
+        at(Point(PointKind.BEFORE_SNAPSHOT))
+        newest: list[int] = []
+
+        def before_commit() -> None:
+            at(Point(PointKind.BEFORE_COMMIT))
+            newest.append(newest_version(table))
+
+        with scratch_directory() as directory:
+            source = directory / "source.arrow"
+            _write_source(case, calls, source, string_view=knows_string_view(self.version))
+            request = {**_request(calls, table, source), "stops": True}
+            answer = self._worker.answer(request, timeout=_TIMEOUT, at=before_commit)
+        if isinstance(answer, Rejection):
+            return answer
+        if "lacks" in answer:
+            return Unsupported(answer["lacks"])
+        if "error" in answer:
+            error = answer["error"]
+            if _NO_SUCH_TABLE.search(error["message"]):
+                return Unsupported("a table protocol that this release does not know")
+            is_lost = error["class"] == "CommitFailedError" and _CONCURRENT in error["message"]
+            return (Lost if is_lost else Rejection)(
+                error_class=error_class(error["class"], error["message"]),
+                message=f"{error['class']}: {error['message']}",
+            )
+        return Written(committed=newest_version(table) > newest[-1])
+
     def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
         """Read a table with these columns.
 
@@ -210,18 +257,7 @@ class DeltaRsEngine:
         before = files_of(path)
         source = directory / "source.arrow"
         _write_source(case, calls, source, string_view=knows_string_view(self.version))
-        request = {
-            "do": "merge",
-            "path": str(path),
-            "source": str(source),
-            "predicate": calls.predicate,
-            "source_alias": calls.source_alias,
-            "target_alias": calls.target_alias,
-            "options": calls.options,
-            "stream": calls.stream,
-            "clauses": calls.clauses,
-        }
-        answer = self._worker.answer(request, timeout=_TIMEOUT)
+        answer = self._worker.answer(_request(calls, path, source), timeout=_TIMEOUT)
         if isinstance(answer, Rejection):
             return replace(answer, unchanged=is_unchanged(case.target, path, before=before))
         if "lacks" in answer:
@@ -259,6 +295,21 @@ class DeltaRsEngine:
                 return with_library_feed(outcome, pa.ipc.open_stream(file).read_all())
         except (pa.ArrowException, ValueError) as error:
             return Rejection(error_class=UNREADABLE_FEED, message=f"{type(error).__name__}: {error}")
+
+
+def _request(calls: MergeCalls, path: Path, source: Path) -> dict[str, Any]:
+    """Write the request for a merge of a source, an Arrow file, into a table."""
+    return {
+        "do": "merge",
+        "path": str(path),
+        "source": str(source),
+        "predicate": calls.predicate,
+        "source_alias": calls.source_alias,
+        "target_alias": calls.target_alias,
+        "options": calls.options,
+        "stream": calls.stream,
+        "clauses": calls.clauses,
+    }
 
 
 def error_class(name: str, message: str) -> str:

@@ -12,12 +12,15 @@ import json
 import os
 import queue
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import deltalake
 import pyarrow as pa
 from deltalake import DeltaTable
 from pyarrow.dataset import ParquetReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def main() -> None:
@@ -26,13 +29,21 @@ def main() -> None:
     os.dup2(2, 1)  # output of the library must not mix with answers
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(lines,), daemon=True).start()
+
+    def stop() -> None:
+        """Tell that a merge has its snapshot, and wait until it may go on."""
+        out.write(json.dumps({"stopped": True}) + "\n")
+        out.flush()
+        if json.loads(lines.get())["do"] == "end":
+            raise RuntimeError("this writer is not needed any more")
+
     while True:
         line = lines.get()
-        out.write(json.dumps(_answer(json.loads(line))) + "\n")
+        out.write(json.dumps(_answer(json.loads(line), stop)) + "\n")
         out.flush()
 
 
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
+def _answer(request: dict[str, Any], stop: Callable[[], None]) -> dict[str, Any]:
     if request["do"] == "version":
         return {"version": deltalake.__version__, "options": sorted(inspect.signature(DeltaTable.merge).parameters)}
     try:
@@ -40,20 +51,25 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
             return _changes(request)
         if request["do"] == "rows":
             return _rows(request)
-        return _merge(request)
+        return _merge(request, stop)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic of Rust code is no Exception, and an answer too
         return {"error": {"class": type(error).__name__, "message": str(error)}}
 
 
-def _merge(request: dict[str, Any]) -> dict[str, Any]:
-    """Merge a source, an Arrow file, into the table at ``path``; ``clauses`` are calls of the merger by name."""
+def _merge(request: dict[str, Any], stop: Callable[[], None]) -> dict[str, Any]:
+    """Merge a source, an Arrow file, into the table at ``path``; ``clauses`` are calls of the merger by name.
+
+    With ``stops``, stop when the table is loaded: its version is the one that the merge reads.
+    """
     known = inspect.signature(DeltaTable.merge).parameters
     lacking = sorted(name for name in request["options"] if name not in known)
     if lacking:
         return {"lacks": f"option {', '.join(lacking)}"}
     table = DeltaTable(request["path"])
+    if request.get("stops"):
+        stop()
     with pa.OSFile(request["source"]) as file:
         source: Any = pa.ipc.open_stream(file).read_all()
     if request["stream"]:

@@ -6,14 +6,15 @@ import functools
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.check_commit import NUMBERS
 from mergecheck.harness.delta.observe import is_unchanged, observe
+from mergecheck.harness.delta.read import newest_version
 from mergecheck.harness.delta.table_files import files_of
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
-from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engine import Capabilities, Lost, Point, PointKind, Written
 from mergecheck.harness.engines.read_rows import arrow_rows
 from mergecheck.harness.engines.sail.settings import (
     AXES,
@@ -48,6 +49,8 @@ RELEASE = "0.7.2"
 _CLIENT = "pyspark-client==4.2.0"
 _WORKER = Path(__file__).with_name("worker.py")
 _TIMEOUT = 120.0
+_LOST = "Failed to commit transaction"
+"""How the message of a lost commit begins."""
 _NO_FEED = {CDF_PROPERTY: "false"}
 
 
@@ -152,6 +155,50 @@ class SailEngine:
             request = {"do": "rows", "target": str(table), "source": None, "out": str(out)}
             return arrow_rows(self._worker.answer(request, timeout=_TIMEOUT), out, schema)
 
+    def fork(self) -> SailEngine:
+        """Return an engine with a server of its own."""
+        return SailEngine(version=self.version)
+
+    def run_in_steps(
+        self, case: Case, table: Path, at: Callable[[Point], None]
+    ) -> Written | Lost | Rejection | Unsupported:
+        """Merge into an existing table, and stop before the statement, and before the source's first row.
+
+        Sail has chosen the version of the table by then, and behind it lies all else. A source without a table has no
+        rows that could wait.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        if (refusal := self.unsupported_reason(case)) is not None:
+            return refusal
+        if case.source is None:
+            return Unsupported("a source without a table, which cannot be held")
+        at(Point(PointKind.BEFORE_SNAPSHOT))
+        newest = [newest_version(table)]
+
+        def before_commit() -> None:
+            at(Point(PointKind.BEFORE_COMMIT))
+            newest.append(newest_version(table))
+
+        with scratch_directory() as directory:
+            write_source(case.source, directory / "source")
+            request = {**_request(case, table, directory / "source"), "stops": True}
+            self._serve(case)
+            answer = self._worker.answer(request, timeout=_TIMEOUT, at=before_commit)
+        if isinstance(answer, Rejection):
+            return answer
+        if (raised := answer.get("error")) is not None:
+            end = Lost if raised["message"].startswith(_LOST) else Rejection
+            return end(error_class=raised["class"], message=raised["message"])
+        return Written(committed=newest_version(table) > newest[-1])
+
+    def _serve(self, case: Case) -> None:
+        """Start another server if the case needs one with other settings."""
+        if (wanted := environment(case)) != self._environment:
+            self._worker.close()
+            self._worker, self._environment = self._server(wanted), wanted
+
     def _merge(self, case: Case, path: Path, directory: Path) -> EngineResult:
         source, before = directory / "source", files_of(path)
         try:
@@ -159,17 +206,8 @@ class SailEngine:
                 write_source(case.source, source)
         except UnwritableTableError as error:
             return Unsupported(f"table: {error}")
-        request = {
-            "do": "merge",
-            "target": str(path),
-            "source": None if case.source is None else str(source),
-            "conf": passed_on(case),
-            "sql": with_evolution_clause(case),
-        }
-        if (wanted := environment(case)) != self._environment:
-            self._worker.close()
-            self._worker, self._environment = self._server(wanted), wanted
-        answer = self._worker.answer(request, timeout=_TIMEOUT)
+        self._serve(case)
+        answer = self._worker.answer(_request(case, path, source), timeout=_TIMEOUT)
         if isinstance(answer, dict) and (raised := answer.get("error")) is not None:
             answer = Rejection(error_class=raised["class"], message=raised["message"])
         if isinstance(answer, Rejection):
@@ -180,6 +218,17 @@ class SailEngine:
     def close(self) -> None:
         """End the child."""
         self._worker.close()
+
+
+def _request(case: Case, path: Path, source: Path) -> dict[str, Any]:
+    """Write the request for a merge of a source, a Delta table, into a table."""
+    return {
+        "do": "merge",
+        "target": str(path),
+        "source": None if case.source is None else str(source),
+        "conf": passed_on(case),
+        "sql": with_evolution_clause(case),
+    }
 
 
 def _without_what_is_sails_own(seen: TableOutcome) -> TableOutcome:

@@ -8,19 +8,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.delta.read import newest_version
-from mergecheck.harness.delta.write import write_target
-from mergecheck.harness.engine import Point, PointKind, ReadingEngine
+from mergecheck.harness.engine import Lost, Point, PointKind, ReadingEngine, TableKeepingEngine
 from mergecheck.harness.engines.spark.config import table_folder
 from mergecheck.harness.lab.concurrency.explore import interleavings
-from mergecheck.harness.lab.concurrency.history import Diary, Ending, EndingKind, read_history
+from mergecheck.harness.lab.concurrency.history import Diary, Ending, EndingKind
 from mergecheck.harness.lab.concurrency.judge import Judge
 from mergecheck.harness.lab.concurrency.points import WHOLE_WRITE
-from mergecheck.harness.lab.concurrency.scenario import do_other
+from mergecheck.harness.lab.concurrency.scenario import Isolation
+from mergecheck.harness.lab.concurrency.tables import DeltaScenarioTable, KeptTable, RefusedError
 from mergecheck.harness.lab.concurrency.turns import TurnScheduler
 from mergecheck.harness.lab.sequences.steps import Merge
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
-from mergecheck.harness.verdict import EngineDownError
 from mergecheck.model.case import Case
 from mergecheck.model.outcome import Rejection, Unsupported
 
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.lab.concurrency.history import History
     from mergecheck.harness.lab.concurrency.judge import Verdict
     from mergecheck.harness.lab.concurrency.scenario import Scenario, Writer
+    from mergecheck.harness.lab.concurrency.tables import ScenarioTable
     from mergecheck.harness.lab.concurrency.turns import Turn
     from mergecheck.harness.processes.time_limit import TimeLimit
     from mergecheck.reference import MergeReference
@@ -56,29 +55,38 @@ def enumerate_interleavings(
     engine: InterleavedEngine,
     reference: MergeReference,
     *,
+    isolation: Isolation = Isolation.SERIALIZABLE,
     limit: TimeLimit = DEFAULT_LIMIT,
     interrupt: Callable[[], None] | None = None,
 ) -> Iterator[Interleaving]:
     """Run every interleaving of a scenario and judge it.
 
     Args:
-        scenario: the table and its writers. Merges have the engine's points; the other writers, run by delta-rs, have
-            one point.
+        scenario: the table and its writers. Merges have the engine's points; the other writers have one point. Delta
+            tables are written by delta-rs there.
         engine: runs the merges, each by a fork of it. If it reads tables, it reads what the writers left, too.
         reference: computes the results of the serial orders.
+        isolation: the level of the table.
         limit: how long the writers of one interleaving may take.
         interrupt: ends the engine's work.
 
     Raises:
         EngineLateError: they take longer.
-        EngineDownError: the engine does not support a merge of the scenario.
+        RefusedError: the engine does not support the table or a merge of the scenario.
     """
+    if isinstance(engine, TableKeepingEngine) and not scenario.fits_any_engine:
+        raise RefusedError(f"{engine.name} has no Delta table, which a writer needs")
+    if not engine.capabilities.cdf:
+        scenario = scenario.without_change_feed()
     judge = Judge(
         target=scenario.target,
         writers=scenario.writers,
         reference=reference,
+        isolation=isolation,
         conflicts=scenario.conflicts,
+        commits_by_rule="commit" not in engine.capabilities.reasons,
         may_give_up=not engine.capabilities.conflicts_by_rule,
+        must_give_up=engine.capabilities.error_class and isolation is Isolation.SERIALIZABLE,
     )
     with ExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(len(scenario.writers)))
@@ -87,8 +95,7 @@ def enumerate_interleavings(
             if isinstance(writer.action, Merge):
                 engines[writer.name] = fork = engine.fork()
                 stack.callback(fork.close)
-        reader = engine if isinstance(engine, ReadingEngine) else None
-        run_one = partial(_run, scenario, engines=engines, executor=executor, limit=limit, reader=reader)
+        run_one = partial(_run, scenario, engine, engines=engines, executor=executor, limit=limit, isolation=isolation)
 
         def run(choose: Choose) -> History | None:
             with limit.over(interrupt):
@@ -100,29 +107,36 @@ def enumerate_interleavings(
 
 def _run(
     scenario: Scenario,
+    engine: InterleavedEngine,
     choose: Choose,
     *,
     engines: Mapping[str, InterleavedEngine],
     executor: ThreadPoolExecutor,
     limit: TimeLimit,
-    reader: ReadingEngine | None,
+    isolation: Isolation,
 ) -> History | None:
     """Run the writers on a new table; None if the run was abandoned."""
     diary = Diary()
     with table_folder() as folder:
         path = folder / "target"
-        write_target(scenario.target, path)
+        table = _table_of(engine, path, scenario, isolation)
+        table.make()
         bodies: dict[str, Callable[[Turn], Ending]] = {
             writer.name: _Body(
-                writer=writer, scenario=scenario, path=path, diary=diary, engine=engines.get(writer.name)
+                writer=writer, scenario=scenario, path=path, table=table, diary=diary, engine=engines.get(writer.name)
             ).run
             for writer in scenario.writers
         }
-        turns = TurnScheduler(executor=executor, newest=partial(newest_version, path), patience=limit.seconds)
+        turns = TurnScheduler(executor=executor, newest=table.newest, patience=limit.seconds)
         endings = turns.play(bodies, choose)
-        if endings is None:
-            return None
-        return read_history(path, 0, endings, events=tuple(diary.events), reader=reader)
+        return None if endings is None else table.history(endings, tuple(diary.events))
+
+
+def _table_of(engine: InterleavedEngine, path: Path, scenario: Scenario, isolation: Isolation) -> ScenarioTable:
+    if isinstance(engine, TableKeepingEngine):
+        return KeptTable(engine=engine, target=scenario.target, isolation=isolation)
+    reader = engine if isinstance(engine, ReadingEngine) else None
+    return DeltaScenarioTable(path=path, target=scenario.target, isolation=isolation, reader=reader)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,12 +146,13 @@ class _Body:
     Attributes:
         started: the newest version when it started; an engine may analyse its statement there.
         versions_read: the versions that were the newest when it asked.
-        newest_before: the newest version when it last began to commit.
+        newest_before: the newest version when it last went on from a point; nobody else has run since.
     """
 
     writer: Writer
     scenario: Scenario
     path: Path
+    table: ScenarioTable
     diary: Diary
     engine: InterleavedEngine | None
     started: int = 0
@@ -146,7 +161,7 @@ class _Body:
 
     def run(self, turn: Turn) -> Ending:
         """Write the table and return the ending; ``turn`` is of one run, and so is what is kept here."""
-        self.started, self.versions_read, self.newest_before = newest_version(self.path), [], -1
+        self.started, self.versions_read, self.newest_before = self.table.newest(), [], -1
         if self.engine is None:
             return self._write(turn)
         ending = self._merge(turn, self.engine)
@@ -155,8 +170,8 @@ class _Body:
 
     def _write(self, turn: Turn) -> Ending:
         turn.wait(WHOLE_WRITE)
-        read = newest_version(self.path)
-        do_other(self.writer.action, self.path, self.scenario.target.schema)
+        read = self.table.newest()
+        self.table.write(self.writer.action, self.scenario.target.schema)
         self._say(f"reads version {read} and commits version {read + 1}")
         return Ending(kind=EndingKind.COMMITTED, version=read + 1, read=read, newest=read + 1)
 
@@ -169,30 +184,30 @@ class _Body:
         )
         answer = engine.run_in_steps(case, self.path, partial(self._at, turn))
         if isinstance(answer, Unsupported):
-            raise EngineDownError(f"{engine.name} does not support the merge {self.writer.name}: {answer.reason}")
+            raise RefusedError(f"{engine.name} does not support the merge {self.writer.name}: {answer.reason}")
         return self._ended(answer)
 
     def _at(self, turn: Turn, point: Point) -> None:
         """Wait at a point, and note what the writer finds when it goes on: nobody else runs then."""
         turn.wait(point)
-        newest = newest_version(self.path)
+        newest = self.newest_before = self.table.newest()
         if point.kind is PointKind.BEFORE_SNAPSHOT:
             self.versions_read.append(newest)
             self._say(f"reads version {newest}")
-        elif point.kind is PointKind.BEFORE_COMMIT:
-            self.newest_before = newest
-            if point.version is not None and point.version <= newest:
-                self._say(f"finds version {point.version} taken")
+        elif point.kind is PointKind.BEFORE_COMMIT and point.version is not None and point.version <= newest:
+            self._say(f"finds version {point.version} taken")
 
-    def _ended(self, answer: Written | Rejection) -> Ending:
-        newest, read = newest_version(self.path), next(iter(self.versions_read), 0)
+    def _ended(self, answer: Written | Lost | Rejection) -> Ending:
+        newest, read = self.table.newest(), next(iter(self.versions_read), 0)
+        if isinstance(answer, Lost):
+            return Ending(kind=EndingKind.CONFLICT, error=answer.error_class, read=read, newest=newest)
         if isinstance(answer, Rejection):
             kind = EndingKind.CONFLICT if answer.error_class.startswith(_CONFLICTS) else EndingKind.REJECTED
             read = self.started if answer.error_class.startswith(_SINCE_ANALYSIS) else read
             return Ending(kind=kind, error=answer.error_class, read=read, newest=newest)
         if not answer.committed:
             return Ending(kind=EndingKind.NOTHING, row=answer.result_row, read=read, newest=newest)
-        version = self.newest_before + 1  # nobody else has run since
+        version = self.newest_before + 1
         return Ending(kind=EndingKind.COMMITTED, version=version, row=answer.result_row, read=read, newest=newest)
 
     def _say(self, text: str) -> None:

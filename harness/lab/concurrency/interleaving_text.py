@@ -30,6 +30,8 @@ class Tally:
         outcomes: how often the writers ended so and left the table so.
         endings: how writers ended, over all interleavings.
         conflicts: those who lost, graded.
+        refusal: why the engine does not support the scenario; empty if it does.
+        num_unserial: interleavings that equal no serial order, which is a finding unless the level is ``Snapshot``.
     """
 
     scenario: Scenario
@@ -37,6 +39,8 @@ class Tally:
     endings: Counter[EndingKind] = field(default_factory=Counter)
     findings: list[Interleaving] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
+    num_unserial: int = 0
+    refusal: str = ""
 
     @property
     def num_interleavings(self) -> int:
@@ -48,12 +52,17 @@ class Tally:
         self.outcomes[_outcome(one.history)] += 1
         self.endings.update(ending.kind for ending in one.history.endings.values())
         self.conflicts += one.verdict.conflicts
+        self.num_unserial += not one.verdict.is_serial
         if one.verdict.problems:
             self.findings.append(one)
 
     def line(self) -> str:
         """Describe the interleaving in one line."""
+        if self.refusal:
+            return f"{self.scenario.name:<22} not run: {self.refusal}"
         wrong = f"{len(self.findings)} findings" if self.findings else "agree"
+        if self.num_unserial and not self.findings:
+            wrong += f", {self.num_unserial} in no serial order"
         return (
             f"{self.scenario.name:<22} {self.num_interleavings:>4} interleavings, {len(self.outcomes):>3} histories  "
             f"{wrong}{f'; {graded_text(self.conflicts)}' if self.conflicts else ''}"
@@ -78,9 +87,14 @@ def summary_line(tallies: Sequence[Tally]) -> str:
     endings: Counter[EndingKind] = sum((tally.endings for tally in tallies), Counter())
     endings_text = ", ".join(f"{count} {kind.value}" for kind, count in endings.most_common())
     conflicts = [conflict for tally in tallies for conflict in tally.conflicts]
+    num_unserial = sum(tally.num_unserial for tally in tallies)
+    unserial = f", {num_unserial} in no serial order" if num_unserial else ""
+    not_run = sum(bool(tally.refusal) for tally in tallies)
+    refused = f" ({not_run} not run)" if not_run else ""
     return (
-        f"{len(tallies)} scenarios, {sum(t.num_interleavings for t in tallies)} interleavings, "
-        f"{sum(len(t.outcomes) for t in tallies)} histories, {sum(len(t.findings) for t in tallies)} findings\n"
+        f"{len(tallies)} scenarios{refused}, {sum(t.num_interleavings for t in tallies)} interleavings, "
+        f"{sum(len(t.outcomes) for t in tallies)} histories, {sum(len(t.findings) for t in tallies)} findings"
+        f"{unserial}\n"
         f"writers: {endings_text}{f'; {graded_text(conflicts)}' if conflicts else ''}"
     )
 
@@ -109,12 +123,14 @@ def tally_json(tally: Tally) -> dict[str, Any]:
     """Return the counts as JSON."""
     return {
         "scenario": tally.scenario.name,
+        "not_run": tally.refusal or None,
         "interleavings": tally.num_interleavings,
         "histories": len(tally.outcomes),
         "endings": {kind.name.lower(): count for kind, count in tally.endings.items()},
         "conflicts": len(tally.conflicts),
         "needless_conflicts": tally.num_needless,
         "conflicts_beyond_rule": sum(not conflict.is_by_rule for conflict in tally.conflicts),
+        "in_no_serial_order": tally.num_unserial,
         "findings": [finding_json(one.history, one.verdict) for one in tally.findings],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     Conflicts = Mapping[tuple[str, str], str]
     """As in ``Scenario.conflicts``."""
+
+_REMOVING = frozenset({"delete", "update_preimage"})
+"""The types of change rows that are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,13 @@ class Verdict:
         tried: all serial orders, the log's order first.
         conflicts: who lost, graded; only of a history that follows the order of the log, and only if it is known who
             conflicts with whom.
+        is_serial: whether the history equals a serial order; under ``Snapshot`` it need not.
     """
 
     problems: tuple[str, ...]
     tried: tuple[SerialOrder, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    is_serial: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +82,8 @@ class Judge:
         target: the table as it was.
         conflicts: the pairs of writers that conflict; None if unknown, so that any writer may lose against any other.
         may_give_up: whether a writer may lose where R-750 has nothing in its way, and may call the conflict otherwise.
+        must_give_up: whether a writer must lose where R-750 has somebody in its way; if not, it may commit as long as
+            the history is what the isolation promises.
         commits_by_rule: a merge that changes no row makes a version if R-731 and R-732 say so; otherwise it may do so.
     """
 
@@ -86,14 +94,18 @@ class Judge:
     conflicts: Conflicts | None = None
     commits_by_rule: bool = True
     may_give_up: bool = False
+    must_give_up: bool = True
 
     def judge(self, history: History) -> Verdict:
         """Return the verdict on a history."""
         wrong_versions = list(_wrong_versions(history))
         problems = [*wrong_versions, *self._wrong_conflicts(history)]
         tried = self._tried_orders(history)
-        allowed = tried if self.isolation is Isolation.WRITE_SERIALIZABLE else tried[:1]
-        if all(one.difference for one in allowed):
+        allowed = tried[:1] if self.isolation is Isolation.SERIALIZABLE else tried
+        is_serial = not all(one.difference for one in allowed)
+        if self.isolation is Isolation.SNAPSHOT:
+            problems += self._wrong_snapshots(history)
+        elif not is_serial:
             which = "order" if len(allowed) > 1 else "order of the log"
             problems.append(f"the history equals no serial {which} ({self.isolation.value})")
         if history.misread:
@@ -103,7 +115,28 @@ class Judge:
             problems=tuple(problems),
             tried=tuple(tried) if problems else (),
             conflicts=tuple(self._graded(history)) if follows_log and self.conflicts is not None else (),
+            is_serial=is_serial,
         )
+
+    def _wrong_snapshots(self, history: History) -> Iterator[str]:
+        """Apply to each version what the next writer changes in the rows of the version that it read."""
+        for name in history.order:
+            ending = history.endings[name]
+            assert ending.version is not None  # noqa: S101 - it is in the order
+            seen, before = (history.state(version).rows for version in (ending.read, ending.version - 1))
+            then = after(_with_changes(replace(self.target, files=(seen,))), self._writer(name), self.reference)
+            if then.rejection is not None:
+                yield f"{name} {ending.said()}, but at version {ending.read} it fails ({then.rejection.error_class})"
+                continue
+            changes = then.changes or ()
+            gone = Counter(row[:-1] for row in changes if row[-1] in _REMOVING)
+            if gone - Counter(before):
+                yield f"{name} {ending.said()}, and another writer has changed its rows since version {ending.read}"
+                continue
+            new = (row[:-1] for row in changes if row[-1] not in _REMOVING)
+            wanted = (*(Counter(before) - gone).elements(), *new)
+            state = history.state(ending.version)
+            yield from _different_rows(f"version {ending.version}", wanted, self.target.schema, state)
 
     def _graded(self, history: History) -> Iterator[Conflict]:
         lost = [(name, end) for name, end in history.endings.items() if end.kind is EndingKind.CONFLICT]
@@ -201,11 +234,14 @@ class Judge:
         for name, ending in history.endings.items():
             if ending.kind not in (EndingKind.COMMITTED, EndingKind.CONFLICT):
                 continue
-            if self.conflicts is None:
-                if ending.kind is EndingKind.CONFLICT and ending.newest == ending.read:
+            may_lose = self.conflicts is None or self.may_give_up
+            if may_lose and ending.kind is EndingKind.CONFLICT:
+                if ending.newest == ending.read:
                     yield f"{name} {ending.said()}, but nobody has committed since version {ending.read}"
                 continue
-            if self.may_give_up and ending.kind is EndingKind.CONFLICT:
+            if self.conflicts is None:
+                continue
+            if not self.must_give_up and ending.kind is EndingKind.COMMITTED:
                 continue
             wanted = next((error for error in self._lost_against(history, name, ending)), "")
             if wanted != ending.error:

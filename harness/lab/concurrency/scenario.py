@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 
 
 class Isolation(Enum):
-    """Which serial order a history must equal (R-751).
+    """What a history must equal (R-751).
 
-    The page "Isolation levels" of the documentation of Delta Lake defines both. Under the first, the order is the order
-    of the versions in the log; under the second it may be another one.
+    The page "Isolation levels" of the documentation of Delta Lake defines the first two. Under the first, a history
+    equals the serial order of the versions in the log; under the second, any serial order. Under the third, which
+    Apache Iceberg has, each writer changes the rows that it saw at its snapshot, and nobody else has changed these.
     """
 
     SERIALIZABLE = "Serializable"
     WRITE_SERIALIZABLE = "WriteSerializable"
+    SNAPSHOT = "Snapshot"
 
 
 class TableKind(Enum):
@@ -108,6 +110,19 @@ class Scenario:
     def fits(self, kind: TableKind) -> bool:
         """Return whether all its writers can write a table of a kind: delta-rs writes none with row tracking."""
         return kind is not TableKind.ROW_TRACKING or all(isinstance(one.action, Merge) for one in self.writers)
+
+    @property
+    def fits_any_engine(self) -> bool:
+        """Whether all its writers are statements of SQL without settings, so that its table need be none of Delta's."""
+        return all(
+            isinstance(one.action, Append | Delete) or (isinstance(one.action, Merge) and not one.action.conf)
+            for one in self.writers
+        )
+
+    def without_change_feed(self) -> Scenario:
+        """Return the same scenario on a table that records no changes, for an engine that records none."""
+        kept = {name: value for name, value in self.target.properties.items() if name != CDF_PROPERTY}
+        return replace(self, target=replace(self.target, properties=kept))
 
     def on_table(self, kind: TableKind) -> Scenario:
         """Return the same scenario on a table of another kind."""

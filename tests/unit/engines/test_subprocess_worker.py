@@ -38,6 +38,15 @@ SCRIPT = """
 """
 
 
+STOPS = """
+    import json, sys
+    for line in sys.stdin:
+        request = json.loads(line)
+        stops = request["do"] == "merge"
+        print(json.dumps({"stopped": True} if stops else {"ended by": request}), flush=True)
+"""
+
+
 def script(tmp_path: Path, text: str) -> Path:
     """Write a worker's script."""
     path = tmp_path / "worker.py"
@@ -135,3 +144,20 @@ def test_an_engines_worker_ends_with_its_parent() -> None:
         assert child.poll() is None
         child.stdin.close()  # as the end of the parent does
         assert child.wait(60) == 0
+
+
+def test_a_child_that_stops_goes_on_when_it_may(tmp_path: Path) -> None:
+    """An error of the one who waits ends the request first, and comes out then."""
+    process = WorkerProcess(Path(sys.executable), script(tmp_path, STOPS))
+    stops: list[str] = []
+    answer = process.answer({"do": "merge"}, timeout=10, at=lambda: stops.append("a"))
+    assert answer == {"ended by": {"do": "go on"}}
+    assert stops == ["a"]
+
+    def abandoned() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        process.answer({"do": "merge"}, timeout=10, at=abandoned)
+    assert process.ask({"do": "echo"}, timeout=10) == {"ended by": {"do": "echo"}}
+    process.close()

@@ -16,7 +16,7 @@ from mergecheck.harness.cli.verbs.concurrency.modes import (
     list_scenarios,
     race,
 )
-from mergecheck.harness.engine import InterleavedEngine
+from mergecheck.harness.engine import InterleavedEngine, TableKeepingEngine
 from mergecheck.harness.lab.concurrency.race.engines import CLIENTS
 from mergecheck.harness.lab.concurrency.race.race_run import RaceOptions
 from mergecheck.harness.lab.concurrency.scenario import Isolation, TableKind
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     type=click.Choice([level.value for level in Isolation], case_sensitive=False),
     default=Isolation.SERIALIZABLE.value,
     show_default=True,
-    help="Race: the level of the tables; delta-rs alone has WriteSerializable.",
+    help="The level of the tables. Races: only delta-rs has WriteSerializable. Snapshot: engines with own tables.",
 )
 @click.option(
     "--seed",
@@ -119,7 +119,8 @@ def concurrency(
         if engine_name not in CLIENTS:
             raise UserInputError(f"{engine_name} has no races. Give --engine one of {', '.join(CLIENTS)}.")
         level = Isolation(isolation)
-        if level is Isolation.WRITE_SERIALIZABLE and (engine_name != "delta-rs" or names):
+        has_level = level is Isolation.WRITE_SERIALIZABLE and engine_name == "delta-rs" and not names
+        if level is not Isolation.SERIALIZABLE and not has_level:
             raise UserInputError(f"--isolation {isolation}: only random races of delta-rs have this level (R-751)")
         if names:
             return count(engine_name, chosen[0], num_threads=writers, num_merges=steps, limit=limit, as_json=as_json)
@@ -141,7 +142,9 @@ def concurrency(
             f"{engine_name} cannot be stopped at points (run_in_steps, docs/engines.md), so it has no "
             "interleavings to enumerate: give --steps N for a random race"
         )
-    return enumerate_all(scenes, engine, limit=limit, as_json=as_json)
+    if isolation == Isolation.SNAPSHOT.value and not isinstance(engine, TableKeepingEngine):
+        raise UserInputError(f"--isolation {isolation}: Delta tables have no such level (R-751)")
+    return enumerate_all(scenes, engine, isolation=Isolation(isolation), limit=limit, as_json=as_json)
 
 
 def scenarios_on(kind: TableKind, chosen: Sequence[Scenario], *, are_named: bool) -> tuple[Scenario, ...]:

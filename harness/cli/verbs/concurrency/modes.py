@@ -17,6 +17,8 @@ from mergecheck.harness.lab.concurrency.interleaving_text import (
 from mergecheck.harness.lab.concurrency.race.counter import race_counters
 from mergecheck.harness.lab.concurrency.race.race_run import run_race
 from mergecheck.harness.lab.concurrency.race.race_text import race_json, race_lines
+from mergecheck.harness.lab.concurrency.scenario import Isolation
+from mergecheck.harness.lab.concurrency.tables import RefusedError
 from mergecheck.harness.verdict import ExitCode
 from mergecheck.model.formatting import counted
 from mergecheck.reference import MergeReference
@@ -42,20 +44,26 @@ def list_scenarios(chosen: Sequence[Scenario], *, as_json: bool) -> ExitCode:
 
 
 def enumerate_all(
-    chosen: Sequence[Scenario], engine: InterleavedEngine, *, limit: TimeLimit, as_json: bool
+    chosen: Sequence[Scenario],
+    engine: InterleavedEngine,
+    *,
+    isolation: Isolation = Isolation.SERIALIZABLE,
+    limit: TimeLimit,
+    as_json: bool,
 ) -> ExitCode:
     """Run every interleaving of some scenarios on an engine."""
     interrupt = engine.interrupt if isinstance(engine, InterruptibleEngine) else None
     reference, tallies = MergeReference(), [Tally(scenario) for scenario in chosen]
     for tally in tallies:
-        for one in enumerate_interleavings(
-            tally.scenario,
-            engine,
-            reference,
-            limit=limit,
-            interrupt=interrupt,
-        ):
-            tally.add(one)
+        try:
+            for one in enumerate_interleavings(
+                tally.scenario, engine, reference, isolation=isolation, limit=limit, interrupt=interrupt
+            ):
+                tally.add(one)
+        except RefusedError as error:
+            tally.refusal = str(error)
+            if len(chosen) == 1:
+                raise
         if not as_json:
             for found in tally.findings[:MAX_FINDINGS]:
                 show("\n".join(finding_lines(found)) + "\n")
