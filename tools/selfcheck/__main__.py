@@ -69,6 +69,13 @@ DEFAULT_FLOOR = 0.95
     help="Maximum number of cases per seed.",
 )
 @click.option(
+    "--max-time",
+    "max_seconds",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds per seed; a seed that is cut short goes on in the next run with the same --results.",
+)
+@click.option(
     "--scope",
     "scopes",
     multiple=True,
@@ -118,6 +125,7 @@ def selfcheck(
     seeds: int,
     first_seed: int,
     max_cases: int,
+    max_seconds: float | None,
     scopes: tuple[str, ...],
     pairs: int | None,
     jobs: int,
@@ -140,6 +148,7 @@ def selfcheck(
         faults,
         tuple(range(first_seed, first_seed + seeds)),
         max_cases=max_cases,
+        max_seconds=max_seconds,
         jobs=jobs,
         drop_missed=drop_missed,
         with_shrinking=with_shrinking,
@@ -158,6 +167,7 @@ def _run(
     seeds: Sequence[int],
     *,
     max_cases: int,
+    max_seconds: float | None,
     jobs: int,
     drop_missed: bool,
     with_shrinking: bool,
@@ -167,7 +177,8 @@ def _run(
     kept = (
         None if path is None else KeptResults.of(path, faults, max_cases=max_cases, of=repr(scopes) if scopes else "")
     )
-    known = [result for result in (kept.read() if kept else ()) if result.seed in seeds]
+    latest = {result.seed: result for result in (kept.read() if kept else ())}
+    known = [result for seed, result in latest.items() if seed in seeds]
 
     def told(result: SeedResult) -> None:
         if kept is not None:
@@ -184,11 +195,11 @@ def _run(
                 f"in {shrunk.seconds:.0f} s{', cut short by its limit' if shrunk.cut_short else ''}: {shrunk.sql}"
             )
 
-    done = {result.seed for result in known}
+    done = {result.seed for result in known if not result.is_cut_short}
     if done:
         notice(f"reused results of seeds {', '.join(map(str, sorted(done)))}")
     left = [seed for seed in seeds if seed not in done]
-    results = list(known)
+    results = [result for result in known if result.seed in done]
     if left:
         results += run_seeds(
             faults,
@@ -199,6 +210,7 @@ def _run(
             known=known,
             drop_missed=drop_missed,
             scopes=scopes,
+            max_seconds=max_seconds,
         )
     minimal = shrink_faults(faults, results, jobs=jobs, listener=told_size) if with_shrinking else []
     return score(faults, results, max_cases=max_cases, shrunk=[one for one in minimal if one is not None])

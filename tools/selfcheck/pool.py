@@ -38,6 +38,7 @@ def run_seeds(
     known: Sequence[SeedResult] = (),
     drop_missed: bool = False,
     scopes: Scopes | None = None,
+    max_seconds: float | None = None,
 ) -> list[SeedResult]:
     """Run seeds in so many processes.
 
@@ -47,8 +48,9 @@ def run_seeds(
         max_cases: cases per seed.
         jobs: processes.
         listener: called after each seed.
-        known: results of other seeds.
+        known: results of other seeds, and of seeds that were cut short, which go on.
         scopes: the small scopes whose merges are the cases; None for random cases.
+        max_seconds: of each seed that begins or goes on.
         drop_missed: seeds that begin later skip a fault that one seed has missed: it is not solved anyway.
 
     Raises:
@@ -62,9 +64,10 @@ def run_seeds(
 
     def submitted(pool: ProcessPoolExecutor) -> Iterator[Future[SeedResult]]:
         for seed in seeds:
-            missed = _missed(faults, [*known, *found]) if drop_missed else ()
-            left = [fault for fault in faults if fault.id not in missed]
-            yield _submitted(pool, _run_seed, left, missed, seed, max_cases, scopes)
+            missed = _missed(faults, [one for one in (*known, *found) if not one.is_cut_short]) if drop_missed else ()
+            before = next((one for one in known if one.seed == seed), SeedResult(seed=seed, passed_over=missed))
+            left = [fault for fault in faults if fault.id not in before.passed_over]
+            yield _submitted(pool, _run_seed, left, before, max_cases, max_seconds, scopes)
 
     with _pool(min(jobs, len(seeds))) as pool:
         return _collected(submitted(pool), told, at_once=jobs)
@@ -138,16 +141,23 @@ def _start() -> None:
 
 def _run_seed(
     faults: Sequence[Fault],
-    passed_over: tuple[str, ...],
-    seed: int,
+    before: SeedResult,
     max_cases: int,
+    max_seconds: float | None,
     scopes: Scopes | None,
 ) -> SeedResult:
     assert _engine is not None  # noqa: S101 - the pool has started it
-    cases = scopes.cases(seed) if scopes else alone(stream_for(_engine, seed))
-    result = run_seed(faults, _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
-    result.passed_over = passed_over
-    return result
+    cases = scopes.cases(before.seed) if scopes else alone(stream_for(_engine, before.seed))
+    return run_seed(
+        faults,
+        _engine,
+        cases,
+        seed=before.seed,
+        max_cases=max_cases,
+        max_seconds=max_seconds,
+        before=before,
+        listener=_progress,
+    )
 
 
 def _progress(result: SeedResult) -> None:

@@ -8,6 +8,8 @@ faults cost little more than ten seeds of the right merge.
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -66,6 +68,7 @@ class SeedResult:
     Attributes:
         kills: by id of the fault; a fault that is not there survived.
         passed_over: ids of faults that were not looked for, because an earlier seed had missed them.
+        is_cut_short: whether time ended it, so that it can go on.
         num_cases: cases drawn.
         num_pairs: pairs of tables in them.
         num_runs: executions of a faulty merge.
@@ -74,6 +77,7 @@ class SeedResult:
     seed: int
     kills: dict[str, Kill] = field(default_factory=dict)
     passed_over: tuple[str, ...] = ()
+    is_cut_short: bool = False
     num_cases: int = 0
     num_pairs: int = 0
     num_runs: int = 0
@@ -92,6 +96,8 @@ def run_seed(
     *,
     seed: int,
     max_cases: int,
+    max_seconds: float | None = None,
+    before: SeedResult | None = None,
     listener: Callable[[SeedResult], None] = lambda _: None,
 ) -> SeedResult:
     """Draw cases until every fault is found or the limit is reached.
@@ -102,6 +108,8 @@ def run_seed(
         cases: the seed's stream.
         seed: its number, for the result.
         max_cases: the limit.
+        max_seconds: of this run.
+        before: the result so far of the seed, which goes on behind its last case.
         listener: called after every case.
 
     Raises:
@@ -109,28 +117,35 @@ def run_seed(
         StaleChangeError: a fault does not fit the source any more.
     """
     mutants, deviations = [Mutant.of(fault) for fault in faults], load_deviations()
-    result, runs = SeedResult(seed=seed), dict.fromkeys((fault.id for fault in faults), 0)
-    reference, started = MergeReference(), time.monotonic()
+    result = SeedResult(seed=seed) if before is None else replace(before, kills=dict(before.kills), is_cut_short=False)
+    runs = dict.fromkeys((fault.id for fault in faults), 0)
+    reference, started = MergeReference(), time.monotonic() - result.seconds
+    ends = math.inf if max_seconds is None else time.monotonic() + max_seconds
+    cases = itertools.islice(cases, result.num_cases, None)
     while len(result.kills) < len(faults) and result.num_cases < max_cases:
+        if time.monotonic() >= ends:
+            result.is_cut_short = True
+            break
         drawn = next(cases, None)
         if drawn is None:
             break  # a small scope has an end
         case = drawn.case
-        result.num_cases += 1
-        result.num_pairs += len(drawn.singles) or 1
+        num_cases, num_pairs = result.num_cases + 1, result.num_pairs + (len(drawn.singles) or 1)
         answer = drawn.reference or reference.evaluate(case)
         facts = facts_of(case, answer)
         trial = _Trial(case=case, reference=answer, facts=facts, engine=engine, deviations=deviations)
         for mutant in trial.chosen([mutant for mutant in mutants if mutant.fault.id not in result.kills]):
+            if time.monotonic() >= ends:
+                break  # the case comes again, for the mutants that are left
             name = mutant.fault.id
             runs[name] += 1
             result.num_runs += 1
             with mutant.switched_on():
                 checks = killing_checks(trial.check())
             if checks:
-                result.kills[name] = Kill(
-                    num_cases=result.num_cases, checks=checks, num_runs=runs[name], num_pairs=result.num_pairs
-                )
+                result.kills[name] = Kill(num_cases=num_cases, checks=checks, num_runs=runs[name], num_pairs=num_pairs)
+        else:
+            result.num_cases, result.num_pairs = num_cases, num_pairs
         result.seconds = time.monotonic() - started
         listener(result)
     return result
