@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import logging
 import math
+import statistics
 import time
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -20,7 +21,8 @@ from mergecheck.harness.engines.spark_values.on_demand import SparkOnDemand
 from mergecheck.harness.findings.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, forget
 from mergecheck.harness.oracles.engine_call import adapter_errors, process_kept, run_limited
-from mergecheck.harness.oracles.prepared_case import unsupported_reason
+from mergecheck.harness.oracles.prepared_case import PhaseTimer, unsupported_reason
+from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.temp_dirs import clear_leftovers
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT, DEFAULT_SECONDS, TimeLimit
@@ -60,7 +62,7 @@ WARM_UP = Case(
 
 MIN_MEASURED_CASES = 200
 """A run of fewer cases checks each alone: measuring would take a part of its time, and batches are for many."""
-RANGE_BATCH = 64
+RANGE_BATCH = 256
 """Pairs of tables of a batch in a run of a range: machines of different speeds must check the same cases."""
 MIN_BOUNDARY = 40
 """Tables of fewer rows are drawn anyway."""
@@ -71,6 +73,8 @@ _FUNCTION_CALLS_PERCENT = 5
 _AVOIDED_PERCENT = 10
 _NUM_MEASURED = 2
 _WIDER = 4  # drawn tables have several times as many columns, and the reference is asked several times
+_NUM_DRAWN = 5
+_NUM_EVALUATIONS = 4  # of a statement: with its own tables, and until the pairs that fail are known
 _MIN_PAIRS = 64
 _MEASURED_PAIRS = 256
 _CLOCK_SECONDS = 0.001
@@ -242,22 +246,22 @@ def run_fuzz(
         # the engine's start counts neither against the budget nor against the time of a case
         run_limited(engine, WARM_UP, start_limit(checker.rerun.engine, checker.limit))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
-    batch_size = options.batch_size
-    if batch_size is None and options.numbers is not None:
-        batch_size = RANGE_BATCH if checker.oracle is Oracle.REFERENCE else 1
-    elif batch_size is None:
-        is_alone = checks_each_alone(options.budget.max_cases, checker.oracle)
-        batch_size = 1 if is_alone else measured_batch_size(checker)
-    draws = Draws(
-        cases
-        if cases is not None
-        else cases_for(
+    if cases is None:
+        cases = cases_for(
             engine,
             options.expressions,
             features_off=options.features_off,
             focus=options.focus,
             boundary=options.boundary,
-        ),
+        )
+    batch_size = options.batch_size
+    if batch_size is None and options.numbers is not None:
+        batch_size = RANGE_BATCH if checker.oracle is Oracle.REFERENCE else 1
+    elif batch_size is None:
+        is_alone = checks_each_alone(options.budget.max_cases, checker.oracle)
+        batch_size = 1 if is_alone else measured_batch_size(checker, strategies.Stream(cases), options.seed)
+    draws = Draws(
+        cases,
         seed=options.seed,
         first=0 if options.numbers is None else options.numbers.start,
         reference=checker.reference,
@@ -287,20 +291,33 @@ def checks_each_alone(max_cases: int | None, oracle: Oracle) -> bool:
     return (max_cases is not None and max_cases < MIN_MEASURED_CASES) or oracle is not Oracle.REFERENCE
 
 
-def measured_batch_size(checker: Checker) -> int:
+def measured_batch_size(checker: Checker, stream: strategies.Stream[Case], seed: int) -> int:
     """Return the number of pairs of tables that cost about as much as a statement itself: a power of four.
 
-    A power of four, so that two runs on one machine rarely differ. A larger batch has the pairs of a smaller one.
+    A power of four, so that two runs on one machine rarely differ. A larger batch has the pairs of a smaller one. A
+    statement costs what the engine takes for one, and what drawing it and asking the reference take.
 
     Args:
         checker: has the engine, which is warm.
+        stream: the cases of the run.
+        seed: of the run.
     """
     alone = min(_seconds_of(checker, 1)[0] for _ in range(_NUM_MEASURED))
     many, num_pairs = _seconds_of(checker, _MEASURED_PAIRS)
     if num_pairs <= 1:  # the engine, or the reference for its rules, takes no batch
         return 1
     per_pair = _WIDER * max(many - alone, _CLOCK_SECONDS) / num_pairs
-    return max(_MIN_PAIRS, int(4 ** int(math.log(max(1.0, alone / per_pair), 4))))
+    own = statistics.median(_own_seconds(checker, stream, seed, index) for index in range(_NUM_DRAWN))
+    return max(_MIN_PAIRS, int(4 ** round(math.log((alone + own) / per_pair, 4))))
+
+
+def _own_seconds(checker: Checker, stream: strategies.Stream[Case], seed: int, index: int) -> float:
+    """Return what drawing a statement takes, and asking the reference as often as a batch does."""
+    started, timer = time.monotonic(), PhaseTimer()
+    case = stream.draw(seed, index)
+    drawing = time.monotonic() - started
+    prepare(case, reference=checker.reference, timer=timer)
+    return drawing + _NUM_EVALUATIONS * timer.seconds["reference"]
 
 
 def _seconds_of(checker: Checker, size: int) -> tuple[float, int]:
