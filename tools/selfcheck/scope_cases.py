@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
 from mergecheck.harness.lab.exhaustive.scope import load_scope
@@ -15,11 +15,13 @@ from mergecheck.reference import MergeReference
 from tools.selfcheck.fault import Area
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mergecheck.harness.lab.exhaustive.scope import Pair, Statement
     from mergecheck.harness.search.stream import Drawn
     from tools.selfcheck.fault import Fault
+
+    Chosen: TypeAlias = Callable[[Statement, tuple[Pair, ...]], Sequence[Pair]]
 
 AREAS = frozenset({Area.MATCHING, Area.CLAUSES, Area.INSERT_ONLY, Area.CDF, Area.METRICS})
 """The areas of mutants that a scope has to show: row semantics, metrics and the change feed."""
@@ -49,11 +51,14 @@ class Scopes:
         for name in self.names:
             scope = load_scope(name)
             numbers = Random(seed).sample(range(len(scope.statements)), len(scope.statements))  # noqa: S311 - an order, no secret
-            chosen = partial(self._chosen, seed)
-            stream = ScopeStream(scope, numbers, reference=MergeReference().evaluate, chosen=chosen)
+            stream = ScopeStream(scope, numbers, reference=MergeReference().evaluate, chosen=self.chosen_by(seed))
             streams.append(iter(partial(stream.draw, CaseSpace()), None))
         for turn in itertools.zip_longest(*streams):
             yield from (drawn for drawn in turn if drawn is not None)
+
+    def chosen_by(self, seed: int) -> Chosen:
+        """Return what chooses the pairs of a statement."""
+        return partial(self._chosen, seed)
 
     def _chosen(self, seed: int, statement: Statement, found: tuple[Pair, ...]) -> Sequence[Pair]:
         if self.pairs is None or self.pairs >= len(found):

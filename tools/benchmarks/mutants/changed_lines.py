@@ -17,12 +17,14 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from random import Random
     from types import ModuleType
+
+    _Make: TypeAlias = Callable[[], "ChangedLine | None"]
 
 # Lines whose mutants change only texts for a person, or change nothing (a zip that checks less).
 _LEFT_OUT = re.compile(r"strict=|^\s*def |_logger\.|raise |Error\(|TYPE_CHECKING|\"\"\"|^\s*#|^\s*@|^\s*f?\"")
@@ -67,13 +69,20 @@ def modules_of(package: ModuleType, parts: Sequence[str]) -> Iterator[ModuleType
             yield importlib.import_module(found.name)
 
 
-def one_per_line(module: ModuleType, random: Random) -> list[ChangedLine]:
-    """Draw one mutant for every line that has any."""
-    by_line: dict[int, list[ChangedLine]] = defaultdict(list)
-    for mutant in (*_by_cosmic_ray(module), *_by_sql(module)):
-        if not _LEFT_OUT.search(mutant.before):
-            by_line[mutant.line].append(mutant)
-    return [random.choice(found) for _, found in sorted(by_line.items())]
+def one_per_line(modules: Iterable[ModuleType], random: Random, sample: int | None = None) -> list[ChangedLine]:
+    """Draw one mutant for every line that has any, or for so many of these lines."""
+    lines: list[list[_Make]] = []
+    for module in modules:
+        source = Path(inspect.getfile(module)).read_text(encoding="utf-8")
+        by_line: dict[int, list[_Make]] = defaultdict(list)
+        for line, make in (*_by_cosmic_ray(module, source), *_by_sql(module, source)):
+            by_line[line].append(make)
+        texts = source.split("\n")
+        lines += [found for line, found in sorted(by_line.items()) if not _LEFT_OUT.search(texts[line - 1])]
+    if sample is not None and sample < len(lines):
+        lines = random.sample(lines, sample)
+    drawn = (next(filter(None, (make() for make in random.sample(found, len(found)))), None) for found in lines)
+    return [mutant for mutant in drawn if mutant is not None]
 
 
 def _changes_code(source: str, changed: str) -> bool:
@@ -105,25 +114,27 @@ def _plain(given: ast.arguments) -> ast.arguments:
     return ast.arguments([], names, given.vararg, [], [], given.kwarg, defaults)
 
 
-def _by_cosmic_ray(module: ModuleType) -> Iterator[ChangedLine]:
-    from cosmic_ray.mutating import mutate_code  # noqa: PLC0415 - an extra of this one program
+def _by_cosmic_ray(module: ModuleType, source: str) -> Iterator[tuple[int, _Make]]:
+    from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415 - an extra of this one program
+    from cosmic_ray.mutating import mutate_code  # noqa: PLC0415 - the same
     from cosmic_ray.plugins import get_operator, operator_names  # noqa: PLC0415 - the same
 
-    source = Path(inspect.getfile(module)).read_text(encoding="utf-8")
+    def make(name: str, occurrence: int) -> ChangedLine | None:
+        with contextlib.suppress(AttributeError):  # cosmic-ray cannot exchange "except module.Error"
+            changed = mutate_code(source, get_operator(name)(), occurrence)
+            return None if changed is None else _mutant(module, source, changed, name)
+        return None
+
+    nodes = list(ast_nodes(get_ast(source)))
     for name in operator_names():
         if "no-op" in name or "decorator" in name.lower() or "Variable" in name:
             continue
-        with contextlib.suppress(AttributeError):  # cosmic-ray cannot exchange "except module.Error"
-            for occurrence in itertools.count():
-                changed = mutate_code(source, get_operator(name)(), occurrence)
-                if changed is None:
-                    break
-                if (mutant := _mutant(module, source, changed, name)) is not None:
-                    yield mutant
+        places = itertools.chain.from_iterable(map(get_operator(name)().mutation_positions, nodes))
+        for occurrence, ((line, _), _) in enumerate(places):
+            yield line, functools.partial(make, name, occurrence)
 
 
-def _by_sql(module: ModuleType) -> Iterator[ChangedLine]:
-    source = Path(inspect.getfile(module)).read_text(encoding="utf-8")
+def _by_sql(module: ModuleType, source: str) -> Iterator[tuple[int, _Make]]:
     lines = source.split("\n")
     for number, line in enumerate(lines):
         if '"' not in line or line.strip().startswith('"""'):
@@ -132,8 +143,7 @@ def _by_sql(module: ModuleType) -> Iterator[ChangedLine]:
             place = line.find(old, line.find('"'))
             if place >= 0:
                 changed = [*lines[:number], line[:place] + new + line[place + len(old) :], *lines[number + 1 :]]
-                if (mutant := _mutant(module, source, "\n".join(changed), "sql")) is not None:
-                    yield mutant
+                yield number + 1, functools.partial(_mutant, module, source, "\n".join(changed), "sql")
 
 
 def _mutant(module: ModuleType, source: str, changed: str, operator: str) -> ChangedLine | None:

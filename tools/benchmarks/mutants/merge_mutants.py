@@ -94,14 +94,8 @@ def main() -> None:
         request_delta()  # as the tests do; a session that runs already cannot be given further classes
         request_s3a()
     random = Random(options.seed)  # noqa: S311 - a choice of mutants, no secret
-    mutants = [
-        one
-        for module in modules_of(merge, PARTS)
-        if options.only in module.__name__
-        for one in one_per_line(module, random)
-    ]
-    if options.sample is not None and options.sample < len(mutants):
-        mutants = random.sample(mutants, options.sample)
+    modules = [module for module in modules_of(merge, PARTS) if options.only in module.__name__]
+    mutants = one_per_line(modules, random, options.sample)
     faults, left_out = planted(mutants)
     trials = _Trials(faults)
     if options.tests:

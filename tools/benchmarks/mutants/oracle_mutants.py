@@ -2,10 +2,12 @@
 
     uv sync --group dev --group mutants
     python -m tools.benchmarks.mutants.oracle_mutants [--only reference] [--sample 300] [--seed 1]
+    python -m tools.benchmarks.mutants.oracle_mutants --only reference.evaluation --scope core --scope files
 
 No engine merges here. A mutant of the reference is killed by the saved cases, whose authors wrote the expected result,
 by the invariants and metamorphic relations on random cases that it answers itself, or by the tests of its rules and of
-its expressions, which ask Spark. A mutant of the comparator is killed by its tests.
+its expressions, which ask Spark. A mutant of the comparator is killed by its tests. With ``--scope``, mutants of the
+reference are held against the row model alone, on the merges of small scopes.
 """
 
 from __future__ import annotations
@@ -16,27 +18,36 @@ from collections import Counter, defaultdict
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mergecheck import harness, reference
 from mergecheck.harness.engines.spark.packages import request_delta, request_s3a
+from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
+from mergecheck.harness.lab.exhaustive.scope import load_scope
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.oracles.relations.oracle import check_relations
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_file import load_cases
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import samples
 from tools.benchmarks.mutants.changed_lines import modules_of, one_per_line
 from tools.benchmarks.mutants.mutant_tests import watch_tests
 from tools.benchmarks.mutants.planted_mutants import planted
 from tools.selfcheck.fault import Mutant
+from tools.selfcheck.scope_cases import Scopes
 from tools.selfcheck.watch import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mergecheck.harness.lab.exhaustive.scope import Scope
     from mergecheck.model.case import Case
+    from tools.benchmarks.mutants.changed_lines import ChangedLine
     from tools.selfcheck.fault import Fault
+    from tools.selfcheck.scope_cases import Chosen
+
+T = TypeVar("T")
 
 # Modules, and the tests that must kill the mutants that the cases do not kill.
 PARTS = {
@@ -95,26 +106,58 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
     parser.add_argument("--max-cases", type=int, default=60, help="random cases, each with all relations")
     parser.add_argument("--sample", type=int, help="so many mutants of each part, drawn from all")
+    parser.add_argument("--scope", action="append", default=[], help="only the merges of this scope; may be repeated")
+    parser.add_argument("--statements", type=int, default=60, help="of each scope, drawn by the seed")
+    parser.add_argument("--pairs", type=int, help="so many pairs of tables of each statement, drawn by the seed")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
+    if options.scope:
+        _by_scopes(options)
+        return
     request_delta()  # as the tests do; a session that runs already cannot be given further classes
     request_s3a()
     for part in PARTS:
         _part(part, options)
 
 
-def _part(part: str, options: argparse.Namespace) -> None:
+def _by_scopes(options: argparse.Namespace) -> None:
+    """Hold mutants of the reference against the row model."""
+    faults, left_out = planted(_mutants("reference", options))
+    killed: dict[str, str] = {}
+    evaluate = MergeReference().evaluate
+    for name in options.scope:
+        scope = load_scope(name)
+        order = Random(options.seed).sample(range(len(scope.statements)), len(scope.statements))  # noqa: S311 - an order, no secret
+        chosen = Scopes((name,), options.pairs).chosen_by(options.seed)
+
+        def is_disputed(number: int, scope: Scope = scope, chosen: Chosen = chosen) -> bool:
+            try:
+                stream = ScopeStream(scope, [number], reference=evaluate, chosen=chosen)
+                return any(piece.disputes for piece, _ in stream.judged())
+            except Exception:  # noqa: BLE001 - a mutant may raise anything; a run would end with a harness bug
+                return True
+
+        _held_against(order[: options.statements], name, faults, killed, is_disputed)
+    for fault in faults:
+        if fault.id not in killed:
+            print(f"survived  {fault.id}\n    {fault.summary}")
+    _sum_up("reference", faults, killed, left_out)
+
+
+def _mutants(part: str, options: argparse.Namespace) -> list[ChangedLine]:
     random = Random(options.seed)  # noqa: S311 - a choice of mutants, no secret
     package, names = MODULES[part]
     modules = [
         m for m in modules_of(package, names) if options.only in m.__name__ and not m.__name__.startswith(LEFT_OUT)
     ]
-    mutants = [one for module in modules for one in one_per_line(module, random)]
-    if options.sample is not None and options.sample < len(mutants):
-        mutants = random.sample(mutants, options.sample)
+    return one_per_line(modules, random, options.sample)
+
+
+def _part(part: str, options: argparse.Namespace) -> None:
+    mutants = _mutants(part, options)
     if not mutants:
         return
-    tests = watch_tests(package, PARTS[part])
+    tests = watch_tests(MODULES[part][0], PARTS[part])
     faults, left_out = planted(mutants)
     killed: dict[str, str] = {}
     if part == "reference":
@@ -130,6 +173,10 @@ def _part(part: str, options: argparse.Namespace) -> None:
             killed[fault.id] = "tests"
         else:
             print(f"survived  {fault.id}\n    {fault.summary}", flush=True)
+    _sum_up(part, faults, killed, left_out)
+
+
+def _sum_up(part: str, faults: Sequence[Fault], killed: Mapping[str, str], left_out: Mapping[str, int]) -> None:
     by_module: dict[str, Counter[bool]] = defaultdict(Counter)
     for fault in faults:
         by_module[fault.id.partition(":")[0]][fault.id in killed] += 1
@@ -140,7 +187,7 @@ def _part(part: str, options: argparse.Namespace) -> None:
 
 
 def _held_against(
-    cases: Sequence[Case], name: str, faults: Iterable[Fault], killed: dict[str, str], shows: Callable[[Case], bool]
+    cases: Sequence[T], name: str, faults: Iterable[Fault], killed: dict[str, str], shows: Callable[[T], bool]
 ) -> None:
     """Run mutants on the cases on which their function gives another answer."""
     mutants = [Mutant.of(fault) for fault in faults]
