@@ -11,11 +11,11 @@ from mergecheck.harness.lab.exhaustive.row_model import Result
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.search.batching import joined
 from mergecheck.harness.search.stream import Drawn
-from mergecheck.model.outcome import MergePath, Prediction
+from mergecheck.model.outcome import Prediction
 from mergecheck.reference.dialects import DELTA, Dialect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from mergecheck.harness.lab.exhaustive.row_model import Merge
     from mergecheck.harness.lab.exhaustive.scope import Pair, Scope, Statement
@@ -69,7 +69,7 @@ class _Prepared:
 
 @dataclass(slots=True)
 class _Groups:
-    together: dict[tuple[MergePath | None, bool], list[Pair]] = field(default_factory=dict)
+    together: dict[tuple[Hashable, ...], list[Pair]] = field(default_factory=dict)
     ambiguous: list[tuple[Pair, str]] = field(default_factory=list)
 
 
@@ -160,7 +160,7 @@ class ScopeStream:
             )
 
     def _groups(self, statement: Statement) -> _Groups:
-        """Sort the pairs: ambiguous ones with a shape each; the others by allowed multiple matches, and by path."""
+        """Sort the pairs: ambiguous ones have a shape; others are alike in several matches, path and empty tables."""
         groups, merge = _Groups(), statement.merge()
         strict = self._dialect is not DELTA and not statement.is_insert_only
         for number, pair in enumerate(self._chosen(statement, self._scope.pairs(statement))):
@@ -170,8 +170,9 @@ class ScopeStream:
             if alone.ambiguous or (strict and has_several):
                 groups.ambiguous.append((pair, _shape(merge, placed, pair.source)))
             else:
-                path = modelled_path(statement, alone) if self._scope.splits else None
-                groups.together.setdefault((path, has_several), []).append(pair)
+                apart = (modelled_path(statement, alone), bool(pair.target), bool(pair.source))
+                key = (has_several, *(apart if self._scope.splits else ()))
+                groups.together.setdefault(key, []).append(pair)
         return groups
 
     def _prepared(

@@ -209,7 +209,7 @@ class Scope:
 
     Attributes:
         digest: of the scope's data: another one numbers its statements in another way.
-        splits: whether the pairs of tables that touch no file are merged apart from the others.
+        splits: whether pairs that take another path, or have an empty table, are merged apart from the others.
         paths: the paths of R-402 that the whole scope has to take.
     """
 

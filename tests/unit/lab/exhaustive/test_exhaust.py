@@ -220,6 +220,15 @@ def test_pieces_hold_every_pair_once(tiny: Scope) -> None:
     assert sum(piece.num_pairs + piece.num_left for piece in pieces) == len(tiny.pairs(tiny.statements[0]))
 
 
+def test_pairs_with_an_empty_table_are_apart_where_a_scope_splits(tiny: Scope) -> None:
+    """Among others, their merge has rows on both sides: a fault of empty tables would never show."""
+    for splits in (False, True):
+        stream, empty = ScopeStream(replace(tiny, splits=splits), [0], reference=REFERENCE.evaluate), set()
+        while (drawn := stream.draw(CaseSpace())) is not None:
+            empty.add((not drawn.case.target.rows, not drawn.case.source.rows))
+        assert empty == ({(a, b) for a in (True, False) for b in (True, False)} if splits else {(False, False)})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
