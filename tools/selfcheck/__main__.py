@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib.metadata
+import math
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +75,7 @@ DEFAULT_FLOOR = 0.95
     "max_seconds",
     type=click.FloatRange(min=0),
     metavar="S",
-    help="Seconds per seed; a seed that is cut short goes on in the next run with the same --results.",
+    help="End after S seconds; a seed that is cut short goes on in the next run with the same --results.",
 )
 @click.option(
     "--scope",
@@ -148,7 +150,7 @@ def selfcheck(
         faults,
         tuple(range(first_seed, first_seed + seeds)),
         max_cases=max_cases,
-        max_seconds=max_seconds,
+        ends=math.inf if max_seconds is None else time.monotonic() + max_seconds,
         jobs=jobs,
         drop_missed=drop_missed,
         with_shrinking=with_shrinking,
@@ -167,7 +169,7 @@ def _run(
     seeds: Sequence[int],
     *,
     max_cases: int,
-    max_seconds: float | None,
+    ends: float,
     jobs: int,
     drop_missed: bool,
     with_shrinking: bool,
@@ -210,7 +212,7 @@ def _run(
             known=known,
             drop_missed=drop_missed,
             scopes=scopes,
-            max_seconds=max_seconds,
+            ends=ends,
         )
     minimal = shrink_faults(faults, results, jobs=jobs, listener=told_size) if with_shrinking else []
     return score(faults, results, max_cases=max_cases, shrunk=[one for one in minimal if one is not None])

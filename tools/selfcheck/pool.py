@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import multiprocessing
 import sys
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -38,7 +39,7 @@ def run_seeds(
     known: Sequence[SeedResult] = (),
     drop_missed: bool = False,
     scopes: Scopes | None = None,
-    max_seconds: float | None = None,
+    ends: float = math.inf,
 ) -> list[SeedResult]:
     """Run seeds in so many processes.
 
@@ -50,7 +51,7 @@ def run_seeds(
         listener: called after each seed.
         known: results of other seeds, and of seeds that were cut short, which go on.
         scopes: the small scopes whose merges are the cases; None for random cases.
-        max_seconds: of each seed that begins or goes on.
+        ends: when seeds are cut short, by ``time.monotonic``.
         drop_missed: seeds that begin later skip a fault that one seed has missed: it is not solved anyway.
 
     Raises:
@@ -67,7 +68,7 @@ def run_seeds(
             missed = _missed(faults, [one for one in (*known, *found) if not one.is_cut_short]) if drop_missed else ()
             before = next((one for one in known if one.seed == seed), SeedResult(seed=seed, passed_over=missed))
             left = [fault for fault in faults if fault.id not in before.passed_over]
-            yield _submitted(pool, _run_seed, left, before, max_cases, max_seconds, scopes)
+            yield _submitted(pool, _run_seed, left, before, max_cases, ends, scopes)
 
     with _pool(min(jobs, len(seeds))) as pool:
         return _collected(submitted(pool), told, at_once=jobs)
@@ -143,7 +144,7 @@ def _run_seed(
     faults: Sequence[Fault],
     before: SeedResult,
     max_cases: int,
-    max_seconds: float | None,
+    ends: float,
     scopes: Scopes | None,
 ) -> SeedResult:
     assert _engine is not None  # noqa: S101 - the pool has started it
@@ -154,7 +155,7 @@ def _run_seed(
         cases,
         seed=before.seed,
         max_cases=max_cases,
-        max_seconds=max_seconds,
+        ends=ends,
         before=before,
         listener=_progress,
     )

@@ -96,7 +96,7 @@ def run_seed(
     *,
     seed: int,
     max_cases: int,
-    max_seconds: float | None = None,
+    ends: float = math.inf,
     before: SeedResult | None = None,
     listener: Callable[[SeedResult], None] = lambda _: None,
 ) -> SeedResult:
@@ -108,7 +108,7 @@ def run_seed(
         cases: the seed's stream.
         seed: its number, for the result.
         max_cases: the limit.
-        max_seconds: of this run.
+        ends: when it is cut short, by ``time.monotonic``, which all processes share.
         before: the result so far of the seed, which goes on behind its last case.
         listener: called after every case.
 
@@ -120,7 +120,6 @@ def run_seed(
     result = SeedResult(seed=seed) if before is None else replace(before, kills=dict(before.kills), is_cut_short=False)
     runs = dict.fromkeys((fault.id for fault in faults), 0)
     reference, started = MergeReference(), time.monotonic() - result.seconds
-    ends = math.inf if max_seconds is None else time.monotonic() + max_seconds
     cases = itertools.islice(cases, result.num_cases, None)
     while len(result.kills) < len(faults) and result.num_cases < max_cases:
         if time.monotonic() >= ends:
