@@ -101,7 +101,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
             enabled,
             added_columns=tables.added_columns,
             num_rows=max(map(len, tables.files), default=0),
-            boundary=profile.boundary,
+            profile=profile,
         ),
         transactions=draw_transactions(draw, conf),
     )

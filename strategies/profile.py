@@ -134,6 +134,8 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     enabled = _brought_together(draw, enabled, profile, off | avoided, favoured)
     # what is avoided stays away: a feature that would turn it on gives way
     enabled -= {each for each in enabled - favoured if (avoided - enabled).intersection(NEEDS.get(each, ()))}
+    # and what is favoured stays: a feature that would turn it off gives way
+    enabled -= {each for each in enabled - favoured if (favoured & enabled).intersection(CONFLICTS.get(each, ()))}
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
     if not enabled.intersection(CLAUSE_FEATURES):
         enabled.add(draw(st.sampled_from([each for each in CLAUSE_FEATURES if each not in off])))

@@ -71,10 +71,13 @@ class Property:
 
     Attributes:
         sentence: describes a case with the property.
+        features: of random cases, which lead to the property; behind ``not``, those that keep it away. A property of a
+            feature's name needs none.
     """
 
     sentence: str
     holds: Callable[[EvaluatedCase], bool]
+    features: tuple[str, ...] = ()
 
 
 def evolves_by_session(case: Case) -> bool:
@@ -116,12 +119,14 @@ def _clause(kind: Kind, action: Action) -> Property:
     )
 
 
-def _of_clauses(sentence: str, holds: Callable[[Sequence[_AnyClause]], bool]) -> Property:
-    return Property(sentence, lambda e: holds(clauses_of(e)))
+def _of_clauses(
+    sentence: str, holds: Callable[[Sequence[_AnyClause]], bool], features: tuple[str, ...] = ()
+) -> Property:
+    return Property(sentence, lambda e: holds(clauses_of(e)), features)
 
 
-def _of_case(sentence: str, holds: Callable[[Case], bool]) -> Property:
-    return Property(sentence, lambda e: holds(e.case))
+def _of_case(sentence: str, holds: Callable[[Case], bool], features: tuple[str, ...] = ()) -> Property:
+    return Property(sentence, lambda e: holds(e.case), features)
 
 
 def _has_several_of_a_kind(clauses: Sequence[_AnyClause]) -> bool:
@@ -186,14 +191,27 @@ def _holds_null_struct(value: Value, data_type: DataType) -> bool:
     return any(_holds_null_struct(part, field.type) for part, field in zip(value, data_type.fields, strict=True))
 
 
+_NO_BY_SOURCE = (
+    *("not not-matched-by-source-update", "not not-matched-by-source-delete", "not by-source-clauses-alone"),
+    "not ambiguous-matches-without-matched-clauses",
+)
+_NOT_MATCHED_ONLY = ("insert", "not matched-update", "not matched-delete", *_NO_BY_SOURCE)
+_MATCHED_ONLY = ("matched-update", "not insert", *_NO_BY_SOURCE)
+_EQUALITY = ("not non-equi-on", "not constant-on", "not one-sided-on")
+# a merge that fails or finds no match changes no row
+_ROWS_CHANGED = (
+    *("matched-update", "not empty-target", "not empty-source", "not constant-on", "not one-sided-on"),
+    *("not clauses-that-never-apply", "not invalid-statements", "not ambiguous-matches", "not append-only-target"),
+    *("not schemas-without-columns-or-types", "not constraint-violations", "not values-that-may-fail"),
+)
 PROPERTIES: Mapping[str, Property] = {
     "matched-update": _clause(Kind.MATCHED, Action.UPDATE),
     "matched-delete": _clause(Kind.MATCHED, Action.DELETE),
     "insert": _clause(Kind.NOT_MATCHED, Action.INSERT),
     "not-matched-by-source-update": _clause(Kind.NOT_MATCHED_BY_SOURCE, Action.UPDATE),
     "not-matched-by-source-delete": _clause(Kind.NOT_MATCHED_BY_SOURCE, Action.DELETE),
-    "insert-only": _of_clauses("NOT MATCHED clauses and no others (R-006)", is_insert_only),
-    "matched-only": _of_clauses("MATCHED clauses and no others (R-006)", is_matched_only),
+    "insert-only": _of_clauses("NOT MATCHED clauses and no others (R-006)", is_insert_only, _NOT_MATCHED_ONLY),
+    "matched-only": _of_clauses("MATCHED clauses and no others (R-006)", is_matched_only, _MATCHED_ONLY),
     "sole-unconditional-delete": _of_clauses(
         "one MATCHED clause, a DELETE without condition (R-006)", is_sole_unconditional_delete
     ),
@@ -206,7 +224,7 @@ PROPERTIES: Mapping[str, Property] = {
     "explicit-actions": _of_clauses(
         "an UPDATE or an INSERT that names columns", lambda clauses: any(clause.columns for clause in clauses)
     ),
-    "equality-on": Property("ON equates values of the two tables", lambda e: e.facts.equality_on),
+    "equality-on": Property("ON equates values of the two tables", lambda e: e.facts.equality_on, _EQUALITY),
     "several-matches": Property("a target row with several matching source rows", lambda e: e.facts.multi_matched),
     "subquery-source": _of_case("the source is a query", _has_query),
     "self-merge": _of_case("the source is the target, or reads it", reads_target),
@@ -214,26 +232,35 @@ PROPERTIES: Mapping[str, Property] = {
     "change-data-feed": _of_case("the table has a change data feed", lambda case: case.target.change_data_feed),
     "partitions": _of_case("the table is partitioned", lambda case: bool(case.target.partition_by)),
     "several-partitions-written": Property(
-        "rows of several partitions are written", lambda e: e.facts.num_partitions_written > 1
+        "rows of several partitions are written",
+        lambda e: e.facts.num_partitions_written > 1,
+        (*_ROWS_CHANGED, "partitions", "several-files"),
     ),
     "several-files": _of_case("the table has several files", lambda case: len(case.target.files) > 1),
     "several-row-groups": _of_case("a file of the table has several row groups", _has_row_groups),
     "later-row-groups-changed": Property(
         "a row group behind the first of its file has a changed row and a kept one",
         lambda e: e.facts.changes_later_row_groups,
+        (*_ROWS_CHANGED, "several-row-groups", "not all-rows-match"),
     ),
-    "rewritten-files": Property("files of the table are rewritten (path D)", lambda e: e.facts.path is MergePath.D),
+    "rewritten-files": Property(
+        "files of the table are rewritten (path D)",
+        lambda e: e.facts.path is MergePath.D,
+        (*_ROWS_CHANGED, "not deletion-vectors"),
+    ),
     "files-beyond-by-source": Property(
-        "BY SOURCE clauses need not touch every file (R-414)", lambda e: "R-414" in e.facts.rules
+        "BY SOURCE clauses need not touch every file (R-414)",
+        lambda e: "R-414" in e.facts.rules,
+        ("not-matched-by-source-delete", "conditions", "several-files", "not empty-target"),
     ),
     "empty-target": _of_case("the table has no row", lambda case: not case.target.rows),
     "empty-source": Property("the source has no row", _has_no_source_row),
     "check-constraints": _of_case(
         "the table has CHECK constraints", lambda case: any(map(is_constraint, case.target.properties))
     ),
-    "structs": _of_case("some column has a struct", _has_type(StructType)),
+    "structs": _of_case("some column has a struct", _has_type(StructType), ("nested-types",)),
     "nested-types": _of_case("some column has a struct, an array or a map", _has_type(StructType, ArrayType, MapType)),
-    "null-structs": _of_case("some struct is NULL as a whole", _has_null_struct),
+    "null-structs": _of_case("some struct is NULL as a whole", _has_null_struct, ("nested-types", "null-values")),
     "transactions": _of_case("the table has transactions (R-715)", lambda case: bool(case.target.transactions)),
     "target-layout": _of_case(
         "files or log of the table have an unusual layout", lambda case: case.target.layout != TargetLayout()

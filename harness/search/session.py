@@ -70,7 +70,8 @@ OWN_CLASS_START_SECONDS = 60.0
 """The time limit for starting an engine given as ``package.module:Class`` if ``--case-timeout`` is shorter."""
 CLOSE_SECONDS = 60.0
 _FUNCTION_CALLS_PERCENT = 5
-_AVOIDED_PERCENT = 10
+_FAVOURED_PERCENT = 90
+_TOGETHER_PERCENT = 75
 _NUM_MEASURED = 2
 _WIDER = 4  # drawn tables have several times as many columns, and the reference is asked several times
 _NUM_DRAWN = 5
@@ -400,12 +401,19 @@ def cases_for(
     if asks_spark:
         profile = replace(profile, written_forms=frozenset(strategies.WRITTEN_FORMS))
     profile = profile.without(*sorted(off, key=lambda feature: feature.value))
-    profile = profile.favouring(*(known[name] for name in sorted(focus)))
-    profile = profile.favouring(*(known[name] for name in sorted(avoid)), percent=_AVOIDED_PERCENT)
+    often = _favoured_percent(len(focus) + len(avoid))
+    profile = profile.favouring(*(known[name] for name in sorted(focus)), percent=often)
+    profile = profile.favouring(*(known[name] for name in sorted(avoid)), percent=100 - often)
     if boundary is not None:
         profile = profile.around(boundary)
     cases = strategies.cases(profile=profile)
     return strategies.with_settings(cases, drawn_settings(engine)) if draws_settings else cases
+
+
+def _favoured_percent(number: int) -> float:
+    """Return how often a case has a feature of focus, or is without an avoided one, so that most cases have it all."""
+    together: float = (_TOGETHER_PERCENT / 100) ** (1 / max(number, 1))
+    return max(_FAVOURED_PERCENT, 100 * together)
 
 
 def drawn_settings(engine: Engine | type[Engine]) -> Mapping[str, tuple[str, ...]]:

@@ -29,7 +29,7 @@ PLUGIN = "plugin"
 """The axis of plugins of Spark: the same merge without a plugin and under it."""
 
 _NOT = "not "
-_RESULTS = PROPERTIES.keys() - {feature.value for feature in Feature}  # no random case is drawn with them
+_FEATURES = frozenset(feature.value for feature in Feature)
 _PREDICATES = {name: having(name) for known in PROPERTIES for name in (known, _NOT + known)}
 
 
@@ -68,9 +68,14 @@ class Variant:
 
     def unchanging(self, case: Case) -> tuple[Transformation, ...]:
         """Return the values that change nothing of a case, by its tables or by its own settings."""
-        base, needed = self.base_of(case), {need for value in self.values for need in value.needs}
-        own = (value for value in self.values if str(value) not in needed)
-        return tuple(value for value in own if self.of([value]).applied(case) == base)
+        base = self.base_of(case)
+        return tuple(value for value in self.asked if self.of([value]).applied(case) == base)
+
+    @property
+    def asked(self) -> tuple[Transformation, ...]:
+        """The values without those that others of them need."""
+        needed = {need for value in self.values for need in value.needs}
+        return tuple(value for value in self.values if str(value) not in needed)
 
     def base_of(self, case: Case) -> Case:
         """Return the case with the base's value on every axis; its own settings stay."""
@@ -166,23 +171,33 @@ class EngineAxes:
     def favoured(self, variants: Iterable[Variant]) -> tuple[frozenset[str], frozenset[str]]:
         """Return the features of random cases to draw more often for variants, and those to draw seldom.
 
-        What one axis favours and another one avoids is drawn as often as usual.
+        They are those that the axes name, and those that lead to the properties that the axes name. What one axis
+        favours and another one avoids is drawn as often as usual.
         """
-        favours = [name for name in self._favours(variants) if name.removeprefix(_NOT) not in _RESULTS]
-        avoided = frozenset(name.removeprefix(_NOT) for name in favours if name.startswith(_NOT))
-        wanted = frozenset(name for name in favours if not name.startswith(_NOT))
+        named = {name for axis in self._asked(variants) for name in (*axis.applies_to, *axis.favours)}
+        leading = {each for name in named if name in PROPERTIES for each in PROPERTIES[name].features}
+        plain = {name.removeprefix(_NOT) for name in named}
+        names = named.union(each for each in leading if each.removeprefix(_NOT) not in plain)
+        avoided = _FEATURES.intersection(name.removeprefix(_NOT) for name in names if name.startswith(_NOT))
+        wanted = _FEATURES.intersection(names)
         return wanted - avoided, avoided - wanted
 
     def favours(self, variants: Iterable[Variant], case: Case, facts: Facts) -> bool:
         """Return whether a case has all properties that the axes of some variant favour."""
         return any(
-            all(_PREDICATES[name](case, facts) for name in self._favours([variant]) if name in _PREDICATES)
+            all(
+                _PREDICATES[name](case, facts)
+                for axis in self._asked([variant])
+                for name in axis.favours
+                if name in _PREDICATES
+            )
             for variant in variants
         )
 
-    def _favours(self, variants: Iterable[Variant]) -> frozenset[str]:
-        names = {value.axis for variant in variants for value in variant.values}
-        return frozenset(name for axis in self.axes if axis.name in names for name in axis.favours)
+    def _asked(self, variants: Iterable[Variant]) -> tuple[Axis, ...]:
+        """Return the axes of variants, without those that only come along: a case need not have what they favour."""
+        names = {value.axis for variant in variants for value in variant.asked}
+        return tuple(axis for axis in self.axes if axis.name in names)
 
     def lacking(self, name: str) -> str:
         """Return the first axis in the name of a variant that the engine does not have; empty if it has all."""

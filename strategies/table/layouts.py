@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
     from mergecheck.model.case import Row
+    from mergecheck.strategies.profile import Profile
     from mergecheck.strategies.syntax.columns import Schemas
 
 _FEW_ROWS = st.sampled_from((2, 1, 3))
+# where row groups are wanted: some of their rows can change and others stay
+_ROWS_OF_ROW_GROUPS = st.sampled_from((2, 3))
 _STRING_TYPES = st.sampled_from((StringType.LARGE_STRING, StringType.STRING_VIEW, StringType.DICTIONARY))
 _STATISTICS = st.sampled_from((Statistics.NONE, Statistics.ALTERNATE, Statistics.COUNTS))
 # more rows are cut into a few parts
@@ -59,14 +62,17 @@ def draw_target_layout(
     *,
     added_columns: tuple[str, ...],
     num_rows: int,
-    boundary: int | None = None,
+    profile: Profile,
 ) -> TargetLayout:
     """Draw how the target's files are written, the largest of which has ``num_rows``.
 
-    A large file has row groups of ``boundary`` rows, if that is given.
+    A large file has row groups of as many rows as the boundary of the profile, if that has one.
     """
+    is_wanted = profile.favours(Feature.ROW_GROUPS)
+    has_row_groups = uses(draw, features, Feature.ROW_GROUPS, percent=100 if is_wanted else 85)
+    few = _ROWS_OF_ROW_GROUPS if is_wanted else _FEW_ROWS
     return TargetLayout(
-        row_group_rows=_rows_per_part(draw, num_rows, boundary) if uses(draw, features, Feature.ROW_GROUPS) else None,
+        row_group_rows=_rows_per_part(draw, num_rows, profile.boundary, few) if has_row_groups else None,
         string_type=_string_type(draw, features),
         statistics=draw(_STATISTICS) if uses(draw, features, Feature.NO_STATISTICS) else Statistics.ALL,
         added_columns=added_columns,
@@ -77,8 +83,9 @@ def draw_source_layout(
     draw: DrawFn, features: frozenset[Feature], *, num_rows: int, boundary: int | None = None
 ) -> SourceLayout:
     """Draw how the source's rows are handed to an engine; a large one in batches of ``boundary`` rows, if given."""
+    has_batches = uses(draw, features, Feature.SOURCE_BATCHES)
     return SourceLayout(
-        batch_rows=_rows_per_part(draw, num_rows, boundary) if uses(draw, features, Feature.SOURCE_BATCHES) else None,
+        batch_rows=_rows_per_part(draw, num_rows, boundary, _FEW_ROWS) if has_batches else None,
         string_type=_string_type(draw, features),
     )
 
@@ -87,7 +94,7 @@ def _string_type(draw: DrawFn, features: frozenset[Feature]) -> StringType:
     return draw(_STRING_TYPES) if uses(draw, features, Feature.STRING_TYPES, percent=70) else StringType.STRING
 
 
-def _rows_per_part(draw: DrawFn, num_rows: int, boundary: int | None) -> int:
+def _rows_per_part(draw: DrawFn, num_rows: int, boundary: int | None, few: st.SearchStrategy[int]) -> int:
     if boundary is not None and num_rows >= boundary - 1:
         return boundary
-    return -(-num_rows // draw(_PARTS)) if num_rows > _MANY_ROWS else draw(_FEW_ROWS)
+    return -(-num_rows // draw(_PARTS)) if num_rows > _MANY_ROWS else draw(few)

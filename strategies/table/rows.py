@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _KEY_SPANS = st.sampled_from((4, 8, 24))
 _NOT_EMPTY_PERCENT = 96
 _FEW_ROWS = 3
-# where row groups are wanted, fewer files: then one has rows for several
-_FILES_OF_ROW_GROUPS = 2
+# where row groups are wanted, fewer files, which have rows for several
+_FILES_OF_ROW_GROUPS, _ROWS_OF_ROW_GROUPS = 2, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,18 +110,21 @@ def _draw_files(
         place: by_place.pop(place) for place in (_place(schemas.target, name) for name in schemas.partition_by)
     }
     max_files = profile.max_files if Feature.SEVERAL_FILES in features else 1
-    if profile.favours(Feature.ROW_GROUPS):
+    wants_row_groups = profile.favours(Feature.ROW_GROUPS) and Feature.ROW_GROUPS in features
+    if wants_row_groups:
         max_files = min(max_files, _FILES_OF_ROW_GROUPS)
     # one file may be as large as the whole table, several share the allowance
     max_rows = max(1, profile.max_rows // max_files)
+    min_rows = min(_ROWS_OF_ROW_GROUPS, max_rows) if wants_row_groups else 1
     file = _file_rows(
         partition,
-        st.lists(st.tuples(*by_place.values()), min_size=1, max_size=max_rows),
+        st.lists(st.tuples(*by_place.values()), min_size=min_rows, max_size=max_rows),
         max_rows=max_rows,
         repeated_row_percent=50 if Feature.DUPLICATE_TARGET_ROWS in features else 0,
     )
     min_files = int(chance(draw, _NOT_EMPTY_PERCENT))
-    if Feature.KEY_RANGES in features:
+    wants_files = profile.favours(Feature.SEVERAL_FILES) and Feature.SEVERAL_FILES in features
+    if Feature.KEY_RANGES in features or wants_files:
         min_files = min(2, max_files)
     return tuple(draw(st.lists(file, min_size=min_files, max_size=max_files)))
 

@@ -24,10 +24,7 @@ MATCHED_ONLY_OFF = Transformation(
 DELTA_AXES: tuple[Axis, ...] = (
     Axis(
         "insert-only",
-        favours=(
-            *("insert", "conditions", "not matched-update", "not matched-delete"),
-            *("not not-matched-by-source-update", "not not-matched-by-source-delete"),
-        ),
+        favours=("insert-only", "conditions"),
         base="on",
         values=(
             Transformation(
@@ -45,7 +42,7 @@ DELTA_AXES: tuple[Axis, ...] = (
             ),
         ),
     ),
-    Axis("matched-only", base="on", values=(MATCHED_ONLY_OFF,)),
+    Axis("matched-only", favours=("matched-only",), base="on", values=(MATCHED_ONLY_OFF,)),
     Axis(
         "repartition",
         base="on",

@@ -14,6 +14,9 @@ from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS, Profile
 from mergecheck.harness.oracles.transformations.domains import is_repeatable
 from mergecheck.harness.properties.facts import facts_of
+from mergecheck.harness.properties.vocabulary import PROPERTIES
+from mergecheck.harness.search.session import cases_for
+from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.variants.judge import VariantChecker
 from mergecheck.harness.variants.selection import every, selected
 from mergecheck.harness.variants.variant import VARIANT_SETTING, EngineAxes
@@ -21,6 +24,7 @@ from mergecheck.harness.verdict import UserInputError
 from mergecheck.merge.conf import OWN_PREFIX, SETTING_NAMES, SINGLE_SCAN
 from mergecheck.model.case import Case, Target
 from mergecheck.model.outcome import Unsupported
+from mergecheck.strategies import Feature
 
 
 def test_every_name_is_one_value() -> None:
@@ -94,12 +98,61 @@ def test_axes_favour_and_avoid_features_of_random_cases() -> None:
     assert axes.favoured([rows, files]) == ({"several-row-groups", "several-files"}, frozenset())
 
 
+def test_features_that_lead_to_a_property_are_drawn() -> None:
+    """What an axis names itself goes before what leads to a property."""
+    axes = EngineAxes(
+        (
+            Axis("acme.files", base="off", values=("on",), favours=("rewritten-files",)),
+            Axis("acme.marks", base="off", values=("on",), favours=("rewritten-files", "deletion-vectors")),
+        )
+    )
+    wanted, avoided = axes.favoured([axes.named("acme.files=on")])
+    assert (wanted, avoided >= {"deletion-vectors", "empty-source"}) == ({"matched-update"}, True)
+    wanted, avoided = axes.favoured([axes.named("acme.marks=on")])
+    assert (wanted, "deletion-vectors" in avoided) == ({"matched-update", "deletion-vectors"}, False)
+
+
+def test_what_an_axis_needs_brings_no_wishes_of_its_own() -> None:
+    """The value of another axis comes along; the case need not have what that axis favours."""
+    axes = EngineAxes(
+        (
+            Axis("acme.large", base="off", values=("on",), favours=("several-row-groups",)),
+            Axis("acme.keys", base="off", values=("on",), favours=("key-ranges",), needs={"acme.large": "on"}),
+        )
+    )
+    assert axes.favoured([axes.named("acme.keys=on")]) == ({"key-ranges"}, frozenset())
+    assert axes.favours([axes.named("acme.keys=on")], UPSERT, facts_of(UPSERT, REFERENCE.evaluate(UPSERT)))
+
+
+def test_features_that_lead_to_properties_are_features() -> None:
+    """A name that no feature has would be passed over in silence."""
+    features = {feature.value for feature in Feature}
+    named = {each.removeprefix("not ") for one in PROPERTIES.values() for each in one.features}
+    assert named <= features
+
+
+@pytest.mark.parametrize("name", ["low-shuffle=off", "insert-only=off"])
+def test_most_draws_have_what_an_axis_needs(name: str) -> None:
+    """So that a run of a few minutes shows a fault of the path that the axis switches."""
+    axes = EngineAxes(PySparkEngine.capabilities.axes)
+    variant = axes.named(name)
+    focus, avoid = axes.favoured([variant])
+    cases = cases_for(PySparkEngine, focus=focus, avoid=avoid, draws_settings=False)
+    drawn = Draws(cases, seed=3)
+    reached = 0
+    for _ in range(8):
+        one = drawn.draw_wanted(variant.holds, favours=lambda *of: axes.favours([variant], *of), most=5)
+        assert one.reference is not None
+        facts = facts_of(one.case, one.reference)
+        reached += variant.holds(one.case, facts) and axes.favours([variant], one.case, facts)
+    assert reached >= 6
+
+
 def test_a_case_is_favoured_if_it_has_what_some_variant_favours() -> None:
-    """Properties that lead to no feature count, and features that lead to no property do not."""
+    """Properties that are no features count, and features that are no properties do not."""
     names = ("rewritten-files", "not partitions", "deletion-vectors")
     axes = EngineAxes((Axis("acme.rows", base="off", values=("on",), favours=names),))
     rows, facts = axes.named("acme.rows=on"), facts_of(UPSERT, REFERENCE.evaluate(UPSERT))
-    assert axes.favoured([rows]) == ({"deletion-vectors"}, {"partitions"})
     assert axes.favours([rows], UPSERT, facts)
     assert not axes.favours([rows], UPSERT, replace(facts, path=None))
     partitioned = replace(UPSERT.target, partition_by=UPSERT.target.schema.names[:1])

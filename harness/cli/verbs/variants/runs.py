@@ -141,6 +141,7 @@ def run_variants(
         only = tuple(axes.named(name) for name in names)
         # the axes give their settings to variants, so that the cases carry none
         focus, avoid = axes.favoured(only)
+        focus -= engine.capabilities.features_off
         cases = cases_for(engine, focus=focus, avoid=avoid, draws_settings=False)
         draws = Draws(cases, seed=seed, first=first, reference=reference_of(engine), batch_size=batch_size)
         run = VariantRun(
