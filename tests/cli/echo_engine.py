@@ -168,6 +168,12 @@ class LosesNullKeys(Echo):
         return replace(result, rows=tuple(row for row in result.rows if row[0] is not None))
 
 
+class Mended(Echo):
+    """The next release of ``LosesNullKeys``, which loses none."""
+
+    name = LosesNullKeys.name
+
+
 class WritesAlike(Echo):
     """Writes something that looks like the right file; the case's id names the form."""
 

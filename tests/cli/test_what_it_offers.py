@@ -167,6 +167,7 @@ LINES: dict[int, tuple[Tried, ...]] = {
     23: (
         "tests/cli/test_docs_commands.py::test_commands_run",  # docs/how-to/deviation.md
         "tests/cli/test_cli_own_tables.py::test_a_known_deviation_is_no_mismatch",
+        "tests/cli/test_what_it_offers.py::test_an_entry_that_no_longer_holds_fails_the_run",
     ),
     24: (
         Typed(f"cases shrink case.json --engine {FAULTY}", 1, (r"shrunk from 3 \+ 2 to 1 \+ 0 rows",)),
@@ -380,6 +381,34 @@ def test_a_difference_that_does_not_come_back_is_kept_apart(mergecheck: Mergeche
     store = folder / ".mergecheck" / "findings"
     assert list((store / "flaky").glob("*.json"))
     assert not list(store.glob("*.json"))
+
+
+LOST = """
+[[deviation]]
+id = "lost-null-keys"
+engine = "loses-null-keys"
+versions = ">=1.0"
+difference = ["rows missing_rows", "metrics P-*"]
+reason = "Rows with a NULL key are lost."
+link = "https://example.org/issues/17"
+review = 2999-01-01
+case = "case.json"
+"""
+
+
+@pytest.mark.parametrize("verb", ["replay case.json", f"fuzz {FEW.removeprefix('--engine duckdb ')}"])
+def test_an_entry_that_no_longer_holds_fails_the_run(
+    mergecheck: Mergecheck, case_file: str, folder: Path, verb: str
+) -> None:
+    """It explains the engine's difference, until a release has none; then it is named with what to do."""
+    (folder / "known.toml").write_text(LOST)
+    known = mergecheck("replay", case_file, "--engine", FAULTY, "--deviations", "known.toml")
+    assert (known.code, known.out.split("  ")[0]) == (0, "DEVIATES"), known
+    mended = mergecheck(*verb.split(), "--engine", "echo_engine:Mended", "--deviations", "known.toml")
+    assert mended.code == 1
+    said = " ".join(mended.err.split())
+    assert "deviation 'lost-null-keys' no longer describes loses-null-keys 1.0" in said
+    assert "its verdict is agree Narrow the versions, mend the entry, or take it out" in said
 
 
 def test_pytest_has_the_options_that_draw_and_judge(pytestconfig: pytest.Config, mergecheck: Mergecheck) -> None:
