@@ -22,20 +22,20 @@ _PERCENT = st.integers(0, 99)
 def chance(draw: DrawFn, percent: float) -> bool:
     """Draw True about ``percent`` times in a hundred; shrinks to False.
 
-    Percentages are rounded to whole ones; those above zero never reach zero. The draw happens whatever the percentage
-    is, so that turning a feature off moves no later choice.
+    The draw happens whatever the percentage is, so that turning a feature off moves no later choice.
     """
-    return draw(_PERCENT) >= 100 - max(round(percent), percent > 0)
+    return draw_part(draw, percent) is not None
 
 
 def draw_part(draw: DrawFn, *percents: float) -> int | None:
     """Draw the number of a part of a hundred, or None for the rest; shrinks to None.
 
-    A new part behind the others takes cases from the rest alone: the cases of the other parts stay what they were.
+    Percentages are rounded to whole ones; those above zero never reach zero. A new part behind the others takes cases
+    from the rest alone: the cases of the other parts stay what they were.
     """
-    number, end = draw(_PERCENT), 100.0
+    number, end = draw(_PERCENT), 100
     for part, percent in enumerate(percents):
-        end -= percent
+        end -= max(round(percent), percent > 0)
         if number >= end:
             return part
     return None
