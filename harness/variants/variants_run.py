@@ -12,6 +12,7 @@ from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.findings.shrink.shrinker import Attempts, ShrinkLimits, num_rows, shrink
 from mergecheck.harness.findings.store import EXAMPLES
+from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import set_aside_report
 from mergecheck.harness.search.cutting import smallest_part
@@ -86,6 +87,7 @@ class VariantRun:
         self._batches: Counter[bool] = Counter()
         self._explained: dict[tuple[frozenset[str], str], int] = {}
         self._max_findings: int | None = None
+        self._is_interrupted = False
         self._started = time.monotonic()
         self._max_seconds: float | None = None
 
@@ -227,7 +229,7 @@ class VariantRun:
         if fingerprint(found) is None:  # bisect has just seen it: the engine's answers vary
             found, minimal = again, first.variant
         attempts = Attempts(found, check=self._checked(minimal), limits=self._limits_now())
-        best = shrink(attempts)
+        best = self._shrunk(attempts)
         drawn = replace(found, case=minimal.judged(found.case))
         named = replace(best.case, conf={**best.case.conf, VARIANT_SETTING: minimal.name})
         explained = replace(best, case=minimal.judged(best.case))
@@ -241,18 +243,19 @@ class VariantRun:
                 rows_before=num_rows(found.case),
                 num_runs=attempts.num_runs,
                 seconds=attempts.seconds,
-                cut_short=attempts.is_cut_short,
+                cut_short=attempts.is_cut_short or self._is_interrupted,
                 mended_by=self._mended_by(minimal, best.case, wanted),
                 plugin_options=() if (plugin := self._plugin_of(minimal)) is None else plugin.options,
             ),
             self._checker.implied(explained, drawn),
         )
+        self._end_if_interrupted()
 
     def _plugin_of(self, variant: Variant) -> Plugin | None:
         return self._plugin if any(value.axis == PLUGIN for value in variant.values) else None
 
     def _mended_by(self, variant: Variant, case: Case, wanted: Fingerprint) -> tuple[str, ...]:
-        if (plugin := self._plugin_of(variant)) is None:
+        if (plugin := self._plugin_of(variant)) is None or self._is_interrupted:
             return ()
         return mending_switches(variant, plugin, lambda one: fingerprint(self._checked(one)(case)) == wanted)
 
@@ -289,7 +292,7 @@ class VariantRun:
         if fingerprint(found) is None:  # it came twice: the engine's answers vary
             found = replace(base, case=plain)
         attempts = Attempts(found, check=self._checked_base, limits=self._limits_now())
-        best = shrink(attempts)
+        best = self._shrunk(attempts)
         explained = replace(best, case=without_variant(best.case))
         self._keep(
             VariantFinding(
@@ -301,10 +304,24 @@ class VariantRun:
                 rows_before=num_rows(found.case),
                 num_runs=attempts.num_runs,
                 seconds=attempts.seconds,
-                cut_short=attempts.is_cut_short,
+                cut_short=attempts.is_cut_short or self._is_interrupted,
             ),
             self._checker.implied(explained, replace(found, case=without_variant(plain))),
         )
+        self._end_if_interrupted()
+
+    def _shrunk(self, attempts: Attempts) -> CaseReport:
+        """Make a finding small. Ctrl+C ends that, and the run only after the finding has been kept."""
+        try:
+            with interrupts_kept():
+                return shrink(attempts)
+        except KeyboardInterrupt:
+            self._is_interrupted = True
+            return replace(attempts.best, case=with_content_id(attempts.best.case))
+
+    def _end_if_interrupted(self) -> None:
+        if self._is_interrupted:
+            raise KeyboardInterrupt
 
     def _checked_base(self, case: Case) -> CaseReport:
         """Check a case with the base's values; the report is about the case without them."""

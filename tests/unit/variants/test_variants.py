@@ -269,6 +269,25 @@ def test_a_base_that_differs_from_the_reference_is_a_finding_of_its_own() -> Non
     assert (run.counts.num_variants, run.counts.bases[Verdict.MISMATCH]) == (0, 1)
 
 
+@pytest.mark.parametrize("settings", [(), (ADAPTIVE,)], ids=["base", "variant"])
+def test_an_interrupt_while_shrinking_keeps_the_finding(tmp_path: Path, settings: tuple[tuple[str, str], ...]) -> None:
+    """A confirmed difference is not lost to an impatient user, and the run ends."""
+    wrong = losing_a_row(*settings)
+
+    def interrupted(case: Case, outcome: Outcome) -> EngineResult:
+        if len(case.sql) < len(UPSERT.sql):  # the first smaller candidate
+            raise KeyboardInterrupt
+        return wrong(case, outcome)
+
+    engine = Predicting(interrupted)
+    run = running(engine, "aqe=on", findings=FindingsDirectory(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        run.run([UPSERT, INSERT])
+    (found,) = run.found
+    assert (found.cut_short, found.path is not None and found.path.exists()) == (True, True)
+    assert sum(len(case.sql) < len(UPSERT.sql) for case in engine.ran) == 1
+
+
 def batched_run(wrong: Callable[[Case, Outcome], EngineResult], findings: FindingsDirectory | None) -> VariantRun:
     return VariantRun(
         VariantChecker(Predicting(wrong)),
