@@ -69,8 +69,8 @@ _NO_SUCH_TABLE = re.compile(
 # The errors of operations that a release does not have yet for tables with column mapping: a refusal, no fault.
 _NOT_YET = re.compile(r"column[- ]mapp(ed|ing)[^.]*not (yet )?supported", re.IGNORECASE | re.DOTALL)
 
-_CONCURRENT = "concurrent"
-"""What the message of a lost commit has."""
+_CONCURRENT = re.compile("concurrent|changed since last")
+"""What the message of a lost commit has: of rows, of metadata or of the protocol."""
 
 _REASONS = {
     "metrics": "which files are rewritten, and so which rows are copied, is the engine's choice; invariants check sums",
@@ -180,6 +180,8 @@ class DeltaRsEngine:
         Raises:
             EngineDownError: as for ``run``.
         """
+        if case.source is None:
+            return Unsupported("a source that reads the target: the library takes rows, which are computed beforehand")
         calls = self._translate(case)
         if isinstance(calls, Unsupported):
             return calls
@@ -203,7 +205,7 @@ class DeltaRsEngine:
             error = answer["error"]
             if _NO_SUCH_TABLE.search(error["message"]):
                 return Unsupported("a table protocol that this release does not know")
-            is_lost = error["class"] == "CommitFailedError" and _CONCURRENT in error["message"]
+            is_lost = error["class"] == "CommitFailedError" and _CONCURRENT.search(error["message"]) is not None
             return (Lost if is_lost else Rejection)(
                 error_class=error_class(error["class"], error["message"]),
                 message=f"{error['class']}: {error['message']}",

@@ -86,6 +86,7 @@ def enumerate_interleavings(
         conflicts=scenario.conflicts,
         commits_by_rule="commit" not in engine.capabilities.reasons,
         may_give_up=not engine.capabilities.conflicts_by_rule,
+        by_class=engine.capabilities.error_class,
         must_give_up=engine.capabilities.error_class and isolation is Isolation.SERIALIZABLE,
     )
     with ExitStack() as stack:

@@ -84,6 +84,7 @@ class Judge:
         may_give_up: whether a writer may lose where R-750 has nothing in its way, and may call the conflict otherwise.
         must_give_up: whether a writer must lose where R-750 has somebody in its way; if not, it may commit as long as
             the history is what the isolation promises.
+        by_class: whether a failed merge must have the class of error that the reference has; if not, it must only fail.
         commits_by_rule: a merge that changes no row makes a version if R-731 and R-732 say so; otherwise it may do so.
     """
 
@@ -95,6 +96,7 @@ class Judge:
     commits_by_rule: bool = True
     may_give_up: bool = False
     must_give_up: bool = True
+    by_class: bool = True
 
     def judge(self, history: History) -> Verdict:
         """Return the verdict on a history."""
@@ -224,10 +226,9 @@ class Judge:
         if ending.kind is EndingKind.NOTHING:
             may_skip = then.commits is not True or not (self.commits_by_rule or then.changes_rows)
             return then.rejection is None and may_skip
-        return then.rejection is not None and ending.error in {
-            then.rejection.error_class,
-            *then.rejection.other_classes,
-        }
+        if then.rejection is None:
+            return False
+        return not self.by_class or ending.error in {then.rejection.error_class, *then.rejection.other_classes}
 
     def _wrong_conflicts(self, history: History) -> Iterator[str]:
         """Compare who lost with R-750: the first commit since the version that was read decides."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -90,6 +91,7 @@ def verdict(
     isolation: Isolation = Isolation.SERIALIZABLE,
     may_give_up: bool = False,
     must_give_up: bool = True,
+    by_class: bool = True,
 ) -> Verdict:
     """Judge writers that left these rows at version 1 and on."""
     states = tuple(
@@ -112,6 +114,7 @@ def verdict(
         isolation=isolation,
         may_give_up=may_give_up,
         must_give_up=must_give_up,
+        by_class=by_class,
     )
     return judge.judge(History(endings=endings, states=states))
 
@@ -299,6 +302,10 @@ def test_a_rejection_is_right_if_the_reference_rejects_there() -> None:
     early = Ending(kind=EndingKind.REJECTED, error=error, read=0, newest=0)
     assert problems({"freeze": committed(1), "add": late}, ((1, 10),)) == ""
     assert "equals no serial order" in problems({"freeze": committed(1), "add": early}, ((1, 10),))
+    other = {"freeze": committed(1), "add": replace(late, error="CommitFailedError")}
+    assert "equals no serial order" in problems(other, ((1, 10),))
+    assert verdict(other, ((1, 10),), by_class=False).problems == ()
+    assert verdict({"add": replace(early, error="any")}, by_class=False).problems != ()
     assert "equals no serial order" in problems({"freeze": committed(1), "add": committed(2)}, ((1, 10),), ((1, 11),))
 
 
