@@ -147,7 +147,8 @@ class _Body:
     Attributes:
         started: the newest version when it started; an engine may analyse its statement there.
         versions_read: the versions that were the newest when it asked.
-        newest_before: the newest version when it last went on from a point; nobody else has run since.
+        newest_before: the newest version when it last went on from a point before its commit; nobody else has run
+            since.
     """
 
     writer: Writer
@@ -191,7 +192,9 @@ class _Body:
     def _at(self, turn: Turn, point: Point) -> None:
         """Wait at a point, and note what the writer finds when it goes on: nobody else runs then."""
         turn.wait(point)
-        newest = self.newest_before = self.table.newest()
+        newest = self.table.newest()
+        if point.kind is not PointKind.AFTER_COMMIT:  # its own version is there by then
+            self.newest_before = newest
         if point.kind is PointKind.BEFORE_SNAPSHOT:
             self.versions_read.append(newest)
             self._say(f"reads version {newest}")
