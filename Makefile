@@ -1,6 +1,6 @@
 # Every target does its own set-up: virtual environment, locked dependencies, a check for Java.
 #   make fuzz     random MERGE cases on the PySpark merge against the reference (FUZZ="--max-time 600 --seed 7" to change)
-#   make test     the tests, in three processes, two of which have a Spark of their own (JOBS=4 to change)
+#   make test     the tests, in three processes, which wait for Spark in turn (JOBS=4 to change)
 #   make check    lint, types, import contract
 #   make docs     the documentation, with a page of each rule, as a site in .site/; it opens without a server and a network
 
@@ -22,7 +22,7 @@ fuzz: setup java
 	$(BIN)/mergecheck fuzz $(FUZZ)
 
 test: $(VENV)/.spark
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(TEST)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal $(TEST)
 
 check: lint types imports
 

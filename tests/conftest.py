@@ -14,19 +14,14 @@ from mergecheck.harness.engines.spark.packages import request_delta, request_s3a
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A process starts Spark once, and Spark is fast after its first hundreds of merges: the tests that use it in their own
-# process stay together, as do those of Delta Lake and those of one module. The longest groups come first.
-_GROUPS = ("delta-spark", "spark")
+# Spark starts once in a process, and is fast after its first hundreds of merges. Tests run in order until a process has
+# none left and takes the last ones of another: those of Delta Lake and those of Spark stay together as long as possible.
 _DELTA_LAKE = frozenset(
     f"engines/test_{name}.py"
     for name in (
         *("concurrency", "conformance", "delta_spark_defects", "delta_spark_engine", "everyday_properties"),
         *("exported_tests", "issues_of_work", "sequences_delta_lake"),
     )
-)
-_SPARK = frozenset({"engines", "meta", "regress", "spec"})
-_OTHER_PROCESSES = frozenset(
-    f"test_{name}.py" for name in ("cluster", "connect", "exported_script", "own_merge_on_spark", "store_root")
 )
 
 ROOMS = frozenset({"harness", "merge", "model", "reference", "strategies"})
@@ -47,20 +42,12 @@ def one_copy_of_each_module() -> Iterator[None]:
     assert sorted(name for name in sys.modules if name.partition(".")[0] in ROOMS) == []
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group the tests for ``--dist loadgroup``, and put the long groups first."""
-    groups = {item: _group(item) for item in items}
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: _GROUPS.index(groups[item]) if groups[item] in _GROUPS else len(_GROUPS))
+    """Put the tests that use Delta Lake first, and then those that use Spark."""
+    items.sort(key=_turn)
 
 
-def _group(item: pytest.Item) -> str:
-    module = item.path.relative_to(Path(__file__).parent)
-    if module.as_posix() in _DELTA_LAKE:
-        return "delta-spark"
-    uses_spark = item.get_closest_marker("spark") is not None and module.name not in _OTHER_PROCESSES
-    if uses_spark and module.parts[0] in _SPARK:
-        return "spark"
-    return "drawn" if "default_stream" in getattr(item, "fixturenames", ()) else module.as_posix()
+def _turn(item: pytest.Item) -> int:
+    if item.path.relative_to(Path(__file__).parent).as_posix() in _DELTA_LAKE:
+        return 0
+    return 1 if item.get_closest_marker("spark") is not None else 2
