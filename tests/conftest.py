@@ -14,8 +14,8 @@ from mergecheck.harness.engines.spark.packages import request_delta, request_s3a
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Spark starts once in a process, and is fast after its first hundreds of merges. Tests run in order until a process has
-# none left and takes the last ones of another: those of Delta Lake and those of Spark stay together as long as possible.
+# Spark starts once in a process, and is fast after its first hundreds of merges. A process that has no tests left takes
+# the last ones of another: with this order, the tests of Delta Lake and of Spark stay together as long as possible.
 _DELTA_LAKE = frozenset(
     f"engines/test_{name}.py"
     for name in (
