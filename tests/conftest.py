@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,16 +12,6 @@ from mergecheck.harness.engines.spark.packages import request_delta, request_s3a
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-# Spark starts once in a process, and is fast after its first hundreds of merges. A process that has no tests left takes
-# the last ones of another: with this order, the tests of Delta Lake and of Spark stay together as long as possible.
-_DELTA_LAKE = frozenset(
-    f"engines/test_{name}.py"
-    for name in (
-        *("concurrency", "conformance", "delta_spark_defects", "delta_spark_engine", "everyday_properties"),
-        *("exported_tests", "issues_of_work", "sequences_delta_lake"),
-    )
-)
 
 ROOMS = frozenset({"harness", "merge", "model", "reference", "strategies"})
 
@@ -43,11 +32,15 @@ def one_copy_of_each_module() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests that use Delta Lake first, and then those that use Spark."""
+    """Put the tests of Delta Lake first, and then those of Spark.
+
+    Spark starts once in a process, and is fast after its first hundreds of merges. A process that has no tests left
+    takes the last ones of another, so that in this order they stay in few processes as long as possible.
+    """
     items.sort(key=_turn)
 
 
 def _turn(item: pytest.Item) -> int:
-    if item.path.relative_to(Path(__file__).parent).as_posix() in _DELTA_LAKE:
+    if hasattr(getattr(item, "module", None), "DeltaSparkEngine"):
         return 0
     return 1 if item.get_closest_marker("spark") is not None else 2

@@ -84,7 +84,7 @@ class Counts:
         num_batches: judged cases that are batches.
         num_batched: pairs in these batches.
         num_failing_pairs: pairs that no batch has because their merge fails; a few of them were checked alone.
-        num_pairs_left_out: pairs that no batch has because the reference did not tell them from such in time.
+        num_pairs_left_out: pairs that no batch has because they were not separated from these in time.
         num_repeated: draws that gave a case checked before in this run; they were not checked again.
         num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
         num_by_spark: judged cases in which Spark evaluated an expression or the source query for the reference.
@@ -328,7 +328,7 @@ def batch_line(summary: Summary) -> str:
     counts = summary.counts
     outside = [
         *([f"{counted(counts.num_failing_pairs, 'pair')} whose merge fails"] if counts.num_failing_pairs else []),
-        *([f"{counts.num_pairs_left_out} not told from such"] if counts.num_pairs_left_out else []),
+        *([f"{counts.num_pairs_left_out} not separated in time"] if counts.num_pairs_left_out else []),
     ]
     return (
         f"{counted(counts.num_batches, 'statement')} with {counted(counts.num_batched, 'pair')} of tables together, "

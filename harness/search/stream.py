@@ -51,7 +51,7 @@ class Drawn:
         is_repeated: whether the run has drawn the same case before.
         num_passed_over: draws that were left out in favour of it (``--steer``).
         num_failing: pairs of tables that its batch does not have because their merge fails.
-        num_left_out: pairs that its batch does not have because they were not told from such in time.
+        num_left_out: pairs that its batch does not have because they were not separated from failing ones.
         phase_seconds: the time that this took, by ``draw`` and ``reference``.
     """
 

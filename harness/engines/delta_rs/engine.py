@@ -69,8 +69,8 @@ _NO_SUCH_TABLE = re.compile(
 # The errors of operations that a release does not have yet for tables with column mapping: a refusal, no fault.
 _NOT_YET = re.compile(r"column[- ]mapp(ed|ing)[^.]*not (yet )?supported", re.IGNORECASE | re.DOTALL)
 
-_CONCURRENT = re.compile("concurrent|changed since last")
-"""What the message of a lost commit has: of rows, of metadata or of the protocol."""
+_LOST = re.compile("CommitFailedError: .*(concurrent|changed since last)", re.DOTALL)
+"""The message of a commit that lost: its rows, the metadata or the protocol have changed."""
 
 _REASONS = {
     "metrics": "which files are rewritten, and so which rows are copied, is the engine's choice; invariants check sums",
@@ -197,20 +197,10 @@ class DeltaRsEngine:
             _write_source(case, calls, source, string_view=knows_string_view(self.version))
             request = {**_request(calls, table, source), "stops": True}
             answer = self._worker.answer(request, timeout=_TIMEOUT, at=before_commit)
-        if isinstance(answer, Rejection):
-            return answer
-        if "lacks" in answer:
-            return Unsupported(answer["lacks"])
-        if "error" in answer:
-            error = answer["error"]
-            if _NO_SUCH_TABLE.search(error["message"]):
-                return Unsupported("a table protocol that this release does not know")
-            is_lost = error["class"] == "CommitFailedError" and _CONCURRENT.search(error["message"]) is not None
-            return (Lost if is_lost else Rejection)(
-                error_class=error_class(error["class"], error["message"]),
-                message=f"{error['class']}: {error['message']}",
-            )
-        return Written(committed=newest_version(table) > newest[-1])
+        failed = _failure(answer)
+        if isinstance(failed, Rejection) and _LOST.match(failed.message):
+            return Lost(error_class=failed.error_class, message=failed.message)
+        return failed or Written(committed=newest_version(table) > newest[-1])
 
     def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
         """Read a table with these columns.
@@ -260,21 +250,11 @@ class DeltaRsEngine:
         source = directory / "source.arrow"
         _write_source(case, calls, source, string_view=knows_string_view(self.version))
         answer = self._worker.answer(_request(calls, path, source), timeout=_TIMEOUT)
-        if isinstance(answer, Rejection):
-            return replace(answer, unchanged=is_unchanged(case.target, path, before=before))
-        if "lacks" in answer:
-            return Unsupported(answer["lacks"])
-        if "error" in answer:
-            error = answer["error"]
-            if _NO_SUCH_TABLE.search(error["message"]):
-                return Unsupported("a table protocol that this release does not know")
-            if _NOT_YET.search(error["message"]):
-                return Unsupported("that merge of a table with column mapping")
-            return Rejection(
-                error_class=error_class(error["class"], error["message"]),
-                message=f"{error['class']}: {error['message']}",
-                unchanged=is_unchanged(case.target, path, before=before),
-            )
+        if (failed := _failure(answer)) is not None:
+            if isinstance(failed, Unsupported):
+                return failed
+            return replace(failed, unchanged=is_unchanged(case.target, path, before=before))
+        assert isinstance(answer, dict)  # noqa: S101 - it has not failed
         outcome = observed(path, answer["metrics"], before=before)
         if isinstance(outcome, TableOutcome) and outcome.committed and outcome.cdf is not None:
             return self._with_feed(outcome, path, directory / "changes.arrow")
@@ -312,6 +292,22 @@ def _request(calls: MergeCalls, path: Path, source: Path) -> dict[str, Any]:
         "stream": calls.stream,
         "clauses": calls.clauses,
     }
+
+
+def _failure(answer: dict[str, Any] | Rejection) -> Unsupported | Rejection | None:
+    """Return the end of a merge that did not succeed; None if it did."""
+    if isinstance(answer, Rejection):
+        return answer
+    if "lacks" in answer:
+        return Unsupported(answer["lacks"])
+    if "error" not in answer:
+        return None
+    name, message = answer["error"]["class"], answer["error"]["message"]
+    if _NO_SUCH_TABLE.search(message):
+        return Unsupported("a table protocol that this release does not know")
+    if _NOT_YET.search(message):
+        return Unsupported("that merge of a table with column mapping")
+    return Rejection(error_class=error_class(name, message), message=f"{name}: {message}")
 
 
 def error_class(name: str, message: str) -> str:

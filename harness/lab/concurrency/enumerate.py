@@ -147,8 +147,7 @@ class _Body:
     Attributes:
         started: the newest version when it started; an engine may analyse its statement there.
         versions_read: the versions that were the newest when it asked.
-        newest_before: the newest version when it last went on from a point before its commit; nobody else has run
-            since.
+        newest_before: the newest version when it last left a point before its commit; no other writer has run since.
     """
 
     writer: Writer

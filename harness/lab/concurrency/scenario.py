@@ -28,7 +28,7 @@ class Isolation(Enum):
 
     The page "Isolation levels" of the documentation of Delta Lake defines the first two. Under the first, a history
     equals the serial order of the versions in the log; under the second, any serial order. Under the third, which
-    Apache Iceberg has, each writer changes the rows that it saw at its snapshot, and nobody else has changed these.
+    Apache Iceberg has, each writer changes the rows of its snapshot, and no other writer has changed these rows since.
     """
 
     SERIALIZABLE = "Serializable"

@@ -103,7 +103,7 @@ def test_a_store_that_looks_for_others_is_serial(name: str) -> None:
 
 
 def test_two_inserts_of_one_key_are_found_and_are_right_under_snapshot() -> None:
-    """As apache/iceberg#12653 has it: neither removes a file, so nobody looks."""
+    """As in apache/iceberg#12653: neither merge removes a file, so neither checks for the other."""
     tally = tally_of("insert-insert", Store(looks=False))
     assert len(tally.findings) == 2
     assert all("equals no serial order" in "".join(one.verdict.problems) for one in tally.findings)
