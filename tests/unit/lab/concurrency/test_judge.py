@@ -231,7 +231,7 @@ def test_a_loser_counts_from_the_version_that_it_read() -> None:
 
 
 def test_conflicts_are_graded_only_if_the_log_is_a_serial_order() -> None:
-    """Otherwise the table that a writer would have found is unknown: here no writer has committed version 2, and rows are wrong."""
+    """Otherwise it is unknown which table a writer would have found: here no writer has committed version 2."""
     lost = Ending(kind=EndingKind.CONFLICT, error=APPEND, read=0, newest=2)
     for rows in (((1, 11),), ((1, 12),)):
         endings = {"add": committed(1), "double": lost}
