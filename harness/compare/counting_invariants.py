@@ -70,7 +70,7 @@ def _sums(metrics: Mapping[str, int]) -> Iterator[Mismatch]:
             values = [metrics[part] for part in parts]
             if metrics[total] != sum(values):
                 text = " + ".join(f"{part} {value}" for part, value in zip(parts, values, strict=True))
-                yield broken_invariant("P-6", f"{total} {metrics[total]}, but it is the sum of", text)
+                yield broken_invariant("P-6", f"{total} {metrics[total]}, but its parts add up to {sum(values)}", text)
 
 
 def _path_invariants(before: int, metrics: Mapping[str, int], path: MergePath | None) -> Iterator[Mismatch]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.counting_invariants import (
     COPIED,
     DELETED,
@@ -22,7 +20,8 @@ from mergecheck.harness.compare.counting_invariants import (
     counting_invariants,
     feed_counts,
 )
-from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
+from mergecheck.harness.compare.evolution import evolution_faults, row_converter
+from mergecheck.harness.compare.feed_balance import feed_balance, row_identities
 from mergecheck.harness.compare.kinds import KINDS
 from mergecheck.harness.compare.log_invariants.commit_invariants import (
     AGAINST,
@@ -38,15 +37,12 @@ from mergecheck.model.formatting import counted, row_text
 from mergecheck.model.layout import physical_rows
 from mergecheck.model.outcome import Feed
 from mergecheck.model.table_properties import TYPE_WIDENING, is_on
-from mergecheck.reference.expressions.names import char_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator
 
-    from mergecheck.model.case import Case, Row, Target
+    from mergecheck.model.case import Case, Target
     from mergecheck.model.outcome import Outcome
-
-PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 
 _MAX_FAULTS = 4
 _CHECKS = {
@@ -54,8 +50,6 @@ _CHECKS = {
     **dict.fromkeys(("R-719", "R-722", "R-723"), Check.FILES),
 }
 """The rules about the log and the files of a table; those that are not here are about the commit as such."""
-_REMOVING = frozenset({"delete", "update_preimage"})
-_ADDING = frozenset({"insert", "update_postimage"})
 
 
 def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[str, str]]) -> tuple[Mismatch, ...]:
@@ -71,7 +65,7 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
     found = [
         *_schema_invariants(case.target, outcome),
         *counting_invariants(*counted, metrics=outcome.metrics, path=outcome.path, present=present),
-        *_feed_invariants(case, before, outcome),
+        *_feed_invariants(case, outcome),
         *time_invariants(outcome.metrics),
         *(_log_invariants(case.target, outcome) if isinstance(outcome, TableOutcome) else ()),
         *_tracked_row_invariants(case, outcome),
@@ -123,48 +117,24 @@ def _schema_invariants(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
         yield broken_invariant("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
 
 
-def _feed_invariants(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
+def _feed_invariants(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
     """Invariants about the change feed; its balance is left out if the old schema does not evolve to the new one."""
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)
     counted = outcome.feed is Feed.IMAGES and not _serves_copies(case, outcome)
     yield from feed_counts(counts, outcome.metrics if counted else {})
-    convert = row_converter(case.target.schema, outcome.schema)
-    if convert is None or not counts.keys() <= _REMOVING | _ADDING:
-        return
-    held = [convert(row) for row in before]
-    if _keeps_null_structs(case, outcome):
-        yield from _feed_balance(held, outcome)
-        return
-    columns = outcome.schema.columns
-    feed = tuple((*null_structs_expanded(row[:-1], columns), row[-1]) for row in outcome.cdf)
-    rows = tuple(null_structs_expanded(row, columns) for row in outcome.rows)
-    held = [null_structs_expanded(row, columns) for row in held]
-    yield from _feed_balance(held, replace(outcome, rows=rows, cdf=feed))
-
-
-def _keeps_null_structs(case: Case, outcome: Outcome) -> bool:
-    """Return whether rows that are only copied keep NULL structs; else each may become a struct of NULLs (R-244)."""
-    preserves = case.conf.get(PRESERVE_NULL_STRUCTS, "true").lower() == "true"
-    return preserves or outcome.schema == case.target.schema
+    yield from _feed_balance(case, outcome)
 
 
 def _tracked_row_invariants(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
     """R-705: rows keep their ids, and the ids agree with the changes in the metrics and the change feed.
 
-    Texts of CHAR columns count as padded (see ``_feed_balance``).
     An answer whose rows a reading of a known deviation has replaced has no ids for them, and is not judged here.
     """
     if not isinstance(outcome, TableOutcome) or outcome.record is None or outcome.record.tracked is None:
         return
-    schema, keeps = outcome.schema, _keeps_null_structs(case, outcome)
-    convert, lengths = row_converter(case.target.schema, schema), char_columns(schema)
-
-    def identity(row: Row) -> Hashable:
-        expanded = row if keeps else null_structs_expanded(row, schema.columns)
-        return row_identity(_padded(expanded, lengths), schema)
-
+    convert, identity = row_converter(case.target.schema, outcome.schema), row_identities(case, outcome)
     tracked = outcome.record.tracked.after
     held, shown = (Counter(map(identity, rows)) for rows in ((row.values for row in tracked.rows), outcome.rows))
     if tracked.is_enabled and held != shown:
@@ -191,42 +161,17 @@ def _serves_copies(case: Case, outcome: Outcome) -> bool:
     return not recorded and not any(outcome.metrics.get(name) for name in (INSERTED, UPDATED, DELETED))
 
 
-def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
-    """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after.
-
-    Texts of CHAR columns count as padded, since old images and copied rows are, and rows in files need not be (R-822).
-    """
-    changes = [row[:-1] for row in outcome.cdf or ()]
-    lengths = char_columns(outcome.schema)
-    of_before, of_after, of_changes = (
-        [row_identity(_padded(row, lengths), outcome.schema) for row in rows]
-        for rows in (before, outcome.rows, changes)
-    )
-    held = Counter(of_before)
-    balance = held.copy()
-    balance.subtract(of_after)
-    for key, row in zip(of_changes, outcome.cdf or (), strict=True):
-        balance[key] += -1 if row[-1] in _REMOVING else 1
-        held[key] -= row[-1] in _REMOVING
-
-    def text(key: Hashable) -> str:
-        rows = zip(chain(of_before, of_after, of_changes), chain(before, outcome.rows, changes), strict=True)
-        return row_text(next(row for own, row in rows if own == key), outcome.schema)
-
-    if unheld := [key for key, count in held.items() if count < 0]:
-        yield broken_invariant(
-            "P-12", f"the change feed removes {text(unheld[0])}, which the table did not hold", check=Check.CDF
-        )
-        return
-    if off := [(key, count) for key, count in balance.items() if count]:
-        lines = [f"off by {count:+} of {text(key)}" for key, count in off[:3]]
+def _feed_balance(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
+    """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after."""
+    balance = feed_balance(case, outcome) or ()
+    if unheld := next((one for one in balance if one.is_unheld), None):
+        row = row_text(unheld.row, outcome.schema)
+        yield broken_invariant("P-12", f"the change feed removes {row}, which the table did not hold", check=Check.CDF)
+    elif off := [one for one in balance if one.surplus]:
+        lines = [f"off by {one.surplus:+} of {row_text(one.row, outcome.schema)}" for one in off[:3]]
         yield broken_invariant(
             "P-12", "table before and change feed do not give the table after", *lines, check=Check.CDF
         )
-
-
-def _padded(row: Row, lengths: Mapping[int, int]) -> Row:
-    return tuple(cell.ljust(lengths[i]) if i in lengths and cell is not None else cell for i, cell in enumerate(row))
 
 
 def _log_invariants(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:

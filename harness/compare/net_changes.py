@@ -6,14 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.feed_balance import REMOVING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.model.case import Row
     from mergecheck.model.types.data_types import Schema
-
-_REMOVING = frozenset({"delete", "update_preimage"})
 
 
 def net_changes(feed: Sequence[Row], schema: Schema) -> tuple[Row, ...]:
@@ -24,12 +23,12 @@ def net_changes(feed: Sequence[Row], schema: Schema) -> tuple[Row, ...]:
         schema: the table's columns.
     """
     keyed = [(row_identity(row[:-1], schema), row) for row in feed]
-    gone = Counter(key for key, row in keyed if row[-1] in _REMOVING)
-    new = Counter(key for key, row in keyed if row[-1] not in _REMOVING)
+    gone = Counter(key for key, row in keyed if row[-1] in REMOVING)
+    new = Counter(key for key, row in keyed if row[-1] not in REMOVING)
     left = {"delete": gone - new, "insert": new - gone}
     found: list[Row] = []
     for key, row in keyed:
-        change = "delete" if row[-1] in _REMOVING else "insert"
+        change = "delete" if row[-1] in REMOVING else "insert"
         if left[change][key] > 0:
             left[change][key] -= 1
             found.append((*row[:-1], change))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.compare.rows import UnmatchedRow
     from mergecheck.harness.verdict import CaseReport
+    from mergecheck.model.case import Row, Target
+    from mergecheck.reference.trace import Effects
 
 _MOST_OFF = 3
 _MOST_PAIRED = 50  # pairing is quadratic
@@ -53,6 +55,25 @@ class AnswerHypothesis:
     explains: frozenset[Check]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowKinds:
+    """The rows of a merge by what became of them.
+
+    Attributes:
+        inserted: new rows without a row of before.
+        updated: new rows in place of others.
+        unchanged: rows that stay.
+        changed: rows of before that are not unchanged.
+        deleted: rows of before without a new one.
+    """
+
+    inserted: tuple[Row, ...]
+    updated: tuple[Row, ...]
+    unchanged: tuple[Row, ...]
+    changed: tuple[Row, ...]
+    deleted: tuple[Row, ...]
+
+
 def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> Iterator[AnswerHypothesis]:
     """Yield what explains a wrong answer, the most specific first; nothing for most.
 
@@ -66,20 +87,46 @@ def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> Iterat
     if not isinstance(answer, Prediction) or not isinstance(result, Outcome) or not _same_columns(answer, result):
         return
     answer = settle_ids(answer, result).prediction  # values that the engine generates are its own (R-226)
+    if differing <= {Check.CDF, *_COUNTED} and _counts_every_match(report, answer, result):
+        yield AnswerHypothesis("as if a row were deleted once for each of its matches", differing)
+    kinds = None if report.reference.trace.effects is None else _kinds_of(report.reference.trace.effects)
+    yield from difference_hypotheses(answer, result, differing, kinds=kinds, target=report.case.target)
+
+
+def difference_hypotheses(
+    answer: Prediction, result: Outcome, differing: frozenset[Check], *, kinds: RowKinds | None, target: Target
+) -> Iterator[AnswerHypothesis]:
+    """Name the fault that makes an engine's answer of another one.
+
+    Args:
+        answer: the right answer.
+        result: the engine's.
+        differing: the observables that differ.
+        kinds: the rows by what became of them, if that is known.
+        target: the table before the merge.
+    """
     missing, extra = unmatched_rows(answer.rows, result.rows, wanted_schema=answer.schema, found_schema=result.schema)
     if missing or extra:
         explained = {Check.ROWS}
         if _counts_follow(answer, result, most=max(len(missing), len(extra))):
             explained |= _COUNTED
-        for text in _of_rows(report, answer, missing, extra):
+        for text in () if kinds is None else _of_rows(kinds, target, answer, missing, extra):
             yield AnswerHypothesis(text, differing & explained)
         return
-    if differing <= {Check.CDF, *_COUNTED} and _counts_every_match(report, answer, result):
-        yield AnswerHypothesis("as if a row were deleted once for each of its matches", differing)
     if differing == {Check.CDF}:
         yield from (AnswerHypothesis(text, differing) for text in _of_changes(answer, result))
     if differing <= _COUNTED:
         yield from (AnswerHypothesis(text, differing) for text in _of_counts(answer, result))
+
+
+def _kinds_of(effects: Effects) -> RowKinds:
+    return RowKinds(
+        inserted=tuple(effects.inserted.values()),
+        updated=tuple(effects.updated.values()),
+        unchanged=tuple(effects.unchanged.values()),
+        changed=tuple(row for rid, row in enumerate(effects.old) if rid not in effects.unchanged),
+        deleted=tuple(effects.old[rid] for rid in effects.deleted),
+    )
 
 
 def _same_columns(answer: Prediction, result: Outcome) -> bool:
@@ -89,27 +136,23 @@ def _same_columns(answer: Prediction, result: Outcome) -> bool:
 
 
 def _of_rows(
-    report: CaseReport, answer: Prediction, missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
+    kinds: RowKinds, target: Target, answer: Prediction, missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
 ) -> Iterator[str]:
     """Name the only kind of row that all lost, repeated or kept rows can be of, or the column that is wrong."""
-    effects = report.reference.trace.effects
-    if effects is None:
-        return
     lost, found = ({one.identity for one in rows} for rows in (missing, extra))
     held = {
         name: {row_identity(row, answer.schema) for row in rows}
         for name, rows in {
-            "inserted rows": tuple(effects.inserted.values()),
-            "updated rows": tuple(effects.updated.values()),
-            "rows that no clause changes": tuple(effects.unchanged.values()),
+            "inserted rows": kinds.inserted,
+            "updated rows": kinds.updated,
+            "rows that no clause changes": kinds.unchanged,
         }.items()
     }
-    before = {row_identity(row, answer.schema) for rid, row in enumerate(effects.old) if rid not in effects.unchanged}
-    deleted = {row_identity(effects.old[rid], answer.schema) for rid in effects.deleted}
+    before, deleted = ({row_identity(row, answer.schema) for row in rows} for rows in (kinds.changed, kinds.deleted))
     if missing and extra:
         if lost <= held["rows that no clause changes"] and found <= before:
             yield "as if changed rows were copied in place of rows that no clause changes"
-        yield from _of_columns(report, answer, missing, extra)
+        yield from _of_columns(target, answer, missing, extra)
         return
     verb = "lost" if missing else "written twice"
     names = [name for name, identities in held.items() if (lost or found) <= identities]
@@ -122,7 +165,7 @@ def _of_rows(
 
 
 def _of_columns(
-    report: CaseReport, answer: Prediction, missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
+    target: Target, answer: Prediction, missing: Sequence[UnmatchedRow], extra: Sequence[UnmatchedRow]
 ) -> Iterator[str]:
     """Name the only column in which rows differ, if it has the values of other rows."""
     generated = frozenset(answer.generated_ids.columns) if answer.generated_ids is not None else frozenset[int]()
@@ -134,7 +177,7 @@ def _of_columns(
     column = answer.schema.columns[place]
     others = {row_identity(row, answer.schema)[place] for row in answer.rows}
     if all(extra_one.identity[place] in others for _, extra_one in pairs):
-        is_folder = column.name.lower() in {name.lower() for name in report.case.target.partition_by}
+        is_folder = column.name.lower() in {name.lower() for name in target.partition_by}
         what = f"the partition column {column.name}" if is_folder else column.name
         yield f"as if {what} had the value of another row"
 
@@ -204,6 +247,14 @@ def _of_changes(answer: Prediction, result: Outcome) -> Iterator[str]:
         more = Counter(str(one.row[-1]) for one in extra)
         if len(more) == 1:
             yield f"as if the change feed had {_KINDS[next(iter(more))]} twice, or of other rows"
+    elif len(kinds := {str(one.row[-1]) for one in (*missing, *extra)}) == 1:
+        yield f"as if {_KINDS[kinds.pop()]} had other values in the change feed"
+    elif missing and Counter(one.identity[:-1] for one in missing) == Counter(one.identity[:-1] for one in extra):
+        wanted, found = (sorted({str(one.row[-1]) for one in rows}) for rows in (missing, extra))
+        if wanted == found:
+            yield f"as if {' and '.join(wanted)} were swapped in the change feed"
+        else:
+            yield f"as if the change feed had {' and '.join(wanted)} as {' and '.join(found)}"
 
 
 def _of_counts(answer: Prediction, result: Outcome) -> Iterator[str]:

@@ -10,6 +10,7 @@ from mergecheck.harness.compare.answers.outcomes import compare_outcome
 from mergecheck.harness.compare.answers.rejections import compare_rejection
 from mergecheck.harness.explanation.alternatives import alternatives
 from mergecheck.harness.explanation.answer_hypotheses import answer_hypotheses
+from mergecheck.harness.explanation.contradictions import contradiction_hypotheses
 from mergecheck.harness.verdict import Check
 from mergecheck.model.outcome import Outcome, Prediction, Rejection
 
@@ -53,10 +54,11 @@ def implied(
     capabilities: Capabilities,
     drawn: CaseReport | None = None,
 ) -> tuple[Implied, ...]:
-    """Try the alternatives of a case that differs from the reference.
+    """Try the alternatives of a case that an engine got wrong.
 
     An alternative agrees if its rows, columns, change feed and error are the engine's, and if it removes at least
     one difference. Those that settle all differences are returned; without any, those that leave some unexplained.
+    If the answer differs from nothing but itself, the alternatives are other answers (``contradictions``).
     The most specific comes first. Many agree on a case of two rows, so those that agree on the drawn case, too, go
     before the others.
 
@@ -118,7 +120,11 @@ def _agreeing(
 def _of_answer(report: CaseReport) -> Iterator[Implied]:
     """Yield the hypotheses that the answer supports without another evaluation."""
     differing = _differing(report)
-    for given in answer_hypotheses(report, differing):
+    if differing:
+        given_ones = answer_hypotheses(report, differing)
+    else:
+        differing, given_ones = frozenset(one.check for one in report.mismatches), contradiction_hypotheses(report)
+    for given in given_ones:
         left = differing - given.explains
         if not left & _ALWAYS:
             unexplained = tuple(check for check in Check if check in left)

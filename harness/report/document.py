@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.answers.comparison import EXPECT, REFERENCE
 from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST
 from mergecheck.harness.compare.rows import MAX_ROWS_SHOWN
+from mergecheck.harness.explanation.contradictions import contradiction_lines
 from mergecheck.harness.explanation.explanation_text import why_lines
 from mergecheck.harness.findings.fingerprint import primary_mismatch
 from mergecheck.harness.findings.shrink.shrinker import num_rows
@@ -196,7 +197,7 @@ class CaseDocument:
         return not isinstance(self.reference.answer, Unsupported)
 
     def why(self, width: int, *, full: bool = True) -> tuple[str, ...]:
-        """Explain row by row how the reference derives its answer.
+        """Explain how the answer contradicts itself, if it does, and row by row how the reference derives its own.
 
         Args:
             width: columns of a line.
@@ -204,11 +205,14 @@ class CaseDocument:
                 only if it reports some.
         """
         case = self.explained or self.case
+        own = () if self.report is None else contradiction_lines(self.report, width=width)
         if full:
-            return tuple(why_lines(case, self.reference, width=width))
+            return (*own, *why_lines(case, self.reference, width=width))
+        if not self.is_evaluated:
+            return tuple(own)
         result = self.result if isinstance(self.result, Outcome) else None
         lines = why_lines(case, self.reference, width=width, result=result, with_files=self.has_files)
-        return tuple(lines)
+        return (*own, *lines)
 
 
 def case_document(

@@ -56,8 +56,8 @@ def command_lines(commands: Sequence[Command]) -> list[str]:
 
 
 def explanation_lines(document: CaseDocument, *, verbose: bool = False) -> list[str]:
-    """Explain how the reference derives its answer, in terms of rows and clauses."""
-    why = document.why(_EXPLANATION_WIDTH, full=verbose) if document.is_evaluated else ()
+    """Explain what is wrong in terms of rows and clauses."""
+    why = document.why(_EXPLANATION_WIDTH, full=verbose and document.is_evaluated)
     return _with_label(why if verbose or document.has_files else tuple(map(without_citations, why)), "why")
 
 

@@ -61,7 +61,7 @@ def case_view(
         statement=tuple(statement_lines(document.case.sql)),
         answers=tuple(_answers(document)),
         hypothesis=document.hypothesis,
-        why=document.why(_WIDTH, full=False) if document.is_evaluated else (),
+        why=document.why(_WIDTH, full=False),
         remarks=tuple(_remarks(document)),
         commands=tuple(
             [Fact(name=one.name, text=one.text, is_code=True) for one in document.commands]

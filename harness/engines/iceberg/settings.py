@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
+from mergecheck.harness.compare.feed_balance import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.engines.spark.session import PROFILE_SETTINGS
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
 from mergecheck.harness.engines.statement_forms import has_place_for_clause

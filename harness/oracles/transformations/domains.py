@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
+from mergecheck.harness.compare.feed_balance import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.properties.merge_text import words_of, written_merge
 from mergecheck.harness.properties.repeatable_values import has_random_values
 from mergecheck.harness.properties.vocabulary import PROPERTIES, PlainCase

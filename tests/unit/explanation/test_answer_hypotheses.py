@@ -12,10 +12,11 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
-from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 from mergecheck.model.types.data_types import Schema
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
+from mergecheck.reference.answer import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,10 @@ def counting(name: str, number: int) -> Callable[[Outcome], Outcome]:
     return lambda right: replace(right, metrics={**right.metrics, name: right.metrics[name] + number})
 
 
+def without_preimages(right: Outcome) -> Outcome:
+    return without_change("update_preimage")(right)
+
+
 def without_rows(key: int) -> Callable[[Outcome], Outcome]:
     return lambda right: replace(right, rows=tuple(row for row in right.rows if row[0] != key))
 
@@ -74,8 +79,12 @@ def counting_copies_twice(right: Outcome) -> Outcome:
     return counting("numOutputRows", copied)(counting("numTargetRowsCopied", copied)(right))
 
 
-def reported(change: Callable[[Outcome], Outcome], case: Case = CASE) -> list[str]:
-    checker = Checker(engine=Changing(change))
+def unpredicted(case: Case) -> Reference:
+    return Reference(answer=Unsupported(f"the case {case.id}"))
+
+
+def reported(change: Callable[[Outcome], Outcome], case: Case = CASE, *, is_predicted: bool = True) -> list[str]:
+    checker = Checker(engine=Changing(change), reference=evaluate if is_predicted else unpredicted)
     report = checker.check_case(case)
     return mismatch_report(case_document(report, hypotheses=checker.hypotheses(report))).splitlines()
 
@@ -103,6 +112,36 @@ def reported(change: Callable[[Outcome], Outcome], case: Case = CASE) -> list[st
 def test_a_fault_of_the_answer_is_named(change: Callable[[Outcome], Outcome], hypothesis: str) -> None:
     """The first line has the verdict and the hypothesis."""
     assert reported(change)[0] == f"MISMATCH  acts {hypothesis}"
+
+
+def renaming(*pairs: tuple[str, str]) -> Callable[[Outcome], Outcome]:
+    names = dict(pairs)
+    return lambda right: replace(right, cdf=tuple((*row[:-1], names.get(row[-1], row[-1])) for row in right.cdf or ()))
+
+
+@pytest.mark.parametrize(
+    ("change", "hypothesis"),
+    [
+        (
+            lambda right: replace(right, cdf=((1, "x", "update_preimage"), *without_preimages(right).cdf)),
+            "as if the rows before an update had other values in the change feed",
+        ),
+        (
+            renaming(("update_preimage", "update_postimage"), ("update_postimage", "update_preimage")),
+            "as if update_postimage and update_preimage were swapped in the change feed",
+        ),
+        (
+            renaming(("update_preimage", "delete"), ("update_postimage", "insert")),
+            "as if the change feed had update_postimage and update_preimage as delete and insert",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_predicted", [True, False])
+def test_changes_of_another_kind_are_named(
+    change: Callable[[Outcome], Outcome], hypothesis: str, *, is_predicted: bool
+) -> None:
+    """The reference's feed differs in values or types; without it, the table and the counts give the right feed."""
+    assert reported(change, is_predicted=is_predicted)[0] == f"MISMATCH  acts {hypothesis}"
 
 
 def deleting(case: Case, *, twice: bool = False) -> Case:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.compare.evolution import null_structs_expanded
-from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
+from mergecheck.harness.compare.feed_balance import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.search.batching import Batch, similar_cases
 from mergecheck.harness.search.batching import batch_of as make_batch
