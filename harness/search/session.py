@@ -388,10 +388,9 @@ def cases_for(
     if wrong := sorted((features_off | focus | avoid) - known.keys()):
         told = f"unknown feature {wrong[0]!r}. {did_you_mean(wrong[0], known)}".rstrip()
         raise UserInputError(f"{told} There are: {', '.join(sorted(known))}")
-    of_tables = frozenset() if engine.capabilities.table_features else {f.value for f in strategies.TABLE_FEATURES}
     if boundary is not None:
         focus |= {strategies.Feature.LARGE_TABLES.value}
-    if both := sorted(focus & (features_off | engine.capabilities.features_off | of_tables)):
+    if both := sorted(focus & (features_off | left_out(engine))):
         raise UserInputError(f"feature {both[0]!r} is left out for engine {engine.name!r}, so no run can focus on it")
     asks_spark = _asks_spark(engine, expressions)
     percent = _FUNCTION_CALLS_PERCENT if asks_spark else 0
@@ -408,6 +407,13 @@ def cases_for(
         profile = profile.around(boundary)
     cases = strategies.cases(profile=profile)
     return strategies.with_settings(cases, drawn_settings(engine)) if draws_settings else cases
+
+
+def left_out(engine: Engine | type[Engine]) -> frozenset[str]:
+    """Return the features of random cases that an engine leaves out by its capabilities."""
+    capabilities = engine.capabilities
+    of_tables = frozenset() if capabilities.table_features else frozenset(f.value for f in strategies.TABLE_FEATURES)
+    return capabilities.features_off | of_tables
 
 
 def _favoured_percent(number: int) -> float:

@@ -63,6 +63,7 @@ class Counts:
         num_batched: pairs of tables in those base cases that were batches.
         num_compared: comparisons of a pair of tables with its base.
         num_flaky: differences that a second execution did not show.
+        undrawn: features of cases that the engine leaves out, by which axes favour them.
     """
 
     axes: EngineAxes
@@ -79,6 +80,7 @@ class Counts:
     num_batched: int = 0
     num_compared: int = 0
     num_flaky: int = 0
+    undrawn: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     num_widest: int = 0
     seconds: float = 0.0
 

@@ -182,6 +182,14 @@ class EngineAxes:
         wanted = _FEATURES.intersection(names)
         return wanted - avoided, avoided - wanted
 
+    def asking_for(self, variants: Iterable[Variant], features: frozenset[str]) -> dict[str, tuple[str, ...]]:
+        """Return the axes of variants that favour some features, or a property that one of these leads to."""
+        asked = self._asked(variants)
+        leading = {axis.name: {*axis.applies_to, *axis.favours} for axis in asked}
+        for named in leading.values():
+            named |= {each for name in named & PROPERTIES.keys() for each in PROPERTIES[name].features}
+        return {one: tuple(name for name, named in leading.items() if one in named) for one in sorted(features)}
+
     def favours(self, variants: Iterable[Variant], case: Case, facts: Facts) -> bool:
         """Return whether a case has all properties that the axes of some variant favour."""
         return any(

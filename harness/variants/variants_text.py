@@ -111,7 +111,7 @@ def doubt_lines(counts: Counts, *, required: Sequence[str] = (), required_paths:
     ]
     if counts.num_flaky:
         lines.append(f"{counts.num_flaky} differences did not come back at a second execution")
-    return [*lines, *unswitched_lines(counts), *excluded_lines(counts)]
+    return [*lines, *unswitched_lines(counts), *undrawn_lines(counts), *excluded_lines(counts)]
 
 
 def finding_lines(found: Sequence[VariantFinding]) -> list[str]:
@@ -141,6 +141,15 @@ def unswitched_lines(counts: Counts) -> list[str]:
         f"warning: {value} never switched {' or '.join(value.paths)} in {counts.of(value).num_proved} merges, so it "
         "compared a merge with itself"
         for value in counts.unswitched()
+    ]
+
+
+def undrawn_lines(counts: Counts) -> list[str]:
+    """Write which features axes favour that no drawn case has, because the engine leaves them out."""
+    return [
+        f"warning: no case was drawn with {feature}, favoured by {' and '.join(names)}: the engine's capabilities "
+        "leave it out"
+        for feature, names in counts.undrawn.items()
     ]
 
 
@@ -232,6 +241,7 @@ def run_document(
         "required_missing": list(counts.missing(required)),
         "paths_missing": list(counts.missing_paths(required_paths)),
         "not_switched": [str(value) for value in counts.unswitched()],
+        "undrawn": {feature: list(names) for feature, names in counts.undrawn.items()},
         "excluded": excluded_lines(counts),
         "num_flaky": counts.num_flaky,
         "findings": [

@@ -367,6 +367,16 @@ class LosesARowInBulk(Echo):
         return replace(result, rows=result.rows[1:] if is_bulk else result.rows, paths={"bulk": int(is_bulk)})
 
 
+class FavoursWhatItLacks(Echo):
+    """Has a switch that favours cases with a feature that the engine does not take."""
+
+    name = "favours-what-it-lacks"
+    capabilities = Capabilities(
+        features_off=frozenset({"null-keys"}),
+        axes=(Axis("acme.nulls", base="off", values=("on",), favours=("null-keys", "several-files")),),
+    )
+
+
 class TakesNullForTrue(Echo):
     """Lets the first clause act if its condition is NULL."""
 

@@ -99,6 +99,15 @@ def test_a_setting_of_a_case_that_excludes_a_variant_is_shown(mergecheck: Mergec
     assert mergecheck(*asked, "--unset", "acme.idle", "--json").json["num_variants"] == 1
 
 
+def test_a_favoured_feature_that_the_engine_lacks_is_shown(mergecheck: Mergecheck, case_file: str) -> None:
+    """Drawn cases have it never; a case that was given is not drawn."""
+    asked = ("variants", "--engine", "echo_engine:FavoursWhatItLacks", "--variant", "acme.nulls=on")
+    text = "warning: no case was drawn with null-keys, favoured by acme.nulls: the engine's capabilities leave it out"
+    assert text in " ".join(mergecheck(*asked, "--max-cases", "1").out.split())
+    assert mergecheck(*asked, "--max-cases", "1", "--json").json["undrawn"] == {"null-keys": ["acme.nulls"]}
+    assert "no case was drawn" not in mergecheck(*asked, case_file).out
+
+
 def test_a_case_that_is_given_is_not_put_into_a_batch(mergecheck: Mergecheck, case_file: str) -> None:
     """Its author speaks of his own tables."""
     ended = mergecheck("variants", case_file, "--batch", "4")

@@ -17,6 +17,7 @@ from mergecheck.harness.variants.variants_text import (
     excluded_lines,
     path_lines,
     rows_of,
+    undrawn_lines,
     unswitched_lines,
 )
 from mergecheck.harness.verdict import Verdict
@@ -98,6 +99,8 @@ def _doubts(counts: Counts, required: Sequence[str], required_paths: Sequence[st
     yield doubt(len(missing_paths), "paths that --require-path asks for and no merge took", missing_paths)
     unswitched = unswitched_lines(counts)
     yield doubt(len(unswitched), "values that never switched a path of theirs", unswitched)
+    undrawn = undrawn_lines(counts)
+    yield doubt(len(undrawn), "features that axes favour and the engine leaves out", undrawn)
     excluded = excluded_lines(counts)
     yield doubt(len(excluded), "values that cases exclude by settings of their own", excluded)
     yield doubt(counts.num_flaky, "flaky differences: a second execution did not show them")

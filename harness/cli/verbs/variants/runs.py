@@ -16,7 +16,7 @@ from mergecheck.harness.oracles.reference_oracle import reference_of
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.properties.case_space import CaseSpace
-from mergecheck.harness.search.session import WARM_UP, cases_for, open_engine, rerun_on
+from mergecheck.harness.search.session import WARM_UP, cases_for, left_out, open_engine, rerun_on
 from mergecheck.harness.search.stream import Drawn, Draws
 from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.variant import PLUGIN, axes_of
@@ -141,8 +141,8 @@ def run_variants(
         only = tuple(axes.named(name) for name in names)
         # the axes give their settings to variants, so that the cases carry none
         focus, avoid = axes.favoured(only)
-        focus -= engine.capabilities.features_off
-        cases = cases_for(engine, focus=focus, avoid=avoid, draws_settings=False)
+        undrawn = focus & left_out(engine)
+        cases = cases_for(engine, focus=focus - undrawn, avoid=avoid, draws_settings=False)
         draws = Draws(cases, seed=seed, first=first, reference=reference_of(engine), batch_size=batch_size)
         run = VariantRun(
             VariantChecker(
@@ -159,6 +159,7 @@ def run_variants(
             listener=progress.found,
             progress=progress.at,
         )
+        run.counts.undrawn = axes.asking_for(only, undrawn) if given is None else {}
         run_limited(engine, WARM_UP, DEFAULT_LIMIT)
         stream = _drawn(draws, max_cases, run) if given is None else given[:max_cases]
         try:
