@@ -1,38 +1,42 @@
 """How much work engines do that no row needs, on the same random cases with several files.
 
-    python -m tools.benchmarks.needless_work --engine delta-rs --cases 1000 --journal FILE
+    python -m tools.benchmarks.needless_work --engine delta-rs --engine delta-rs@1.5.1 --engine pyspark --cases 1000
 
-All engines get the same cases: the cases of one stream whose target has several files and whose merge succeeds by the
-reference, of features that the engine ``--like`` has, without settings of an engine's own. The table counts the merges
-that every engine in it takes and does right. A run goes on where another one with the same journal ended, and the table
-has the engines of all of them that report their work. Nothing is timed.
+All engines get the same cases: those of one stream whose target has several files and whose merge succeeds by the
+reference, without features that one of them or an engine of ``--like`` lacks, and without settings of an engine's own.
+The first table counts the merges that every engine in it does right; the second counts for each engine all merges that
+it does right. A run goes on where another one with the same journal ended, and the tables have the engines of all of
+them that report their work. Nothing is timed.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mergecheck import strategies
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.oracles.reference_oracle import must_fail
-from mergecheck.harness.search.session import cases_for, open_engine
+from mergecheck.harness.search.session import open_engine
 from mergecheck.model.layout import physical_files
 from mergecheck.model.outcome import Prediction
 from mergecheck.model.work_counts import WorkCounts
 from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
 
 _MANY = 2  # with one file there is nothing to leave out
+_OFTEN_PERCENT = 95
 _COLUMNS = (
     "Engine",
     "Merges",
@@ -47,11 +51,13 @@ _COLUMNS = (
 )
 
 
-def several_files(like: str, seed: int, first: int) -> Iterator[tuple[int, Case, Reference]]:
+def several_files(features_off: frozenset[str], *, seed: int, first: int = 0) -> Iterator[tuple[int, Case, Reference]]:
     """Yield the cases with several files that succeed, with their numbers in the stream, from one number on."""
-    with open_engine(like) as engine:
-        cases = cases_for(engine, draws_settings=False)
-    stream, index = strategies.Stream(cases), first
+    known = {feature.value: feature for feature in strategies.Feature}
+    profile = replace(strategies.FULL_PROFILE, function_calls_percent=0, table_features=frozenset())
+    profile = profile.without(*(known[name] for name in sorted(features_off)))
+    profile = profile.favouring(strategies.Feature.SEVERAL_FILES, percent=_OFTEN_PERCENT)
+    stream, index = strategies.Stream(strategies.cases(profile=profile)), first
     while True:
         case = stream.draw(seed, index)
         if len(physical_files(case.target)) >= _MANY:
@@ -61,21 +67,24 @@ def several_files(like: str, seed: int, first: int) -> Iterator[tuple[int, Case,
         index += 1
 
 
-def measure(engine_name: str, *, like: str, seed: int, numbers: range, journal: Path) -> None:
-    """Run the cases of some numbers of the stream that an engine has not run yet, and write each result down."""
-    done = {entry["case"] for entry in _entries(journal) if entry["name"] == engine_name and entry["seed"] == seed}
-    with open_engine(engine_name) as engine, journal.open("a", encoding="utf-8") as written:
-        checker = Checker(engine=engine)
-        for index, case, reference in several_files(like, seed, numbers.start):
-            if index >= numbers.stop:
-                return
-            if index in done:
-                continue
-            report = checker.check(checker.prepare(case, reference))
-            entry = {"name": engine_name, "engine": f"{engine.name} {engine.version}", "seed": seed, "case": index}
-            work = None if report.work is None else asdict(report.work)
-            written.write(json.dumps({**entry, "verdict": report.verdict.value, "work": work}) + "\n")
-            written.flush()
+def measure(names: Iterable[str], *, like: Iterable[str], seed: int, num_cases: int, journal: Path) -> None:
+    """Run the cases that an engine has not run yet, and write each result down."""
+    entries = _entries(journal)
+    with ExitStack() as stack, journal.open("a", encoding="utf-8") as written:
+        engines = {name: stack.enter_context(open_engine(name)) for name in (*names, *like)}
+        off = frozenset().union(*(engine.capabilities.features_off for engine in engines.values()))
+        checkers = {name: Checker(engine=engines[name]) for name in names}
+        done = {(entry["name"], entry["case"]) for entry in entries if entry["seed"] == seed}
+        for index, case, reference in itertools.islice(several_files(off, seed=seed), num_cases):
+            for name, checker in checkers.items():
+                if (name, index) in done:
+                    continue
+                report = checker.check(checker.prepare(case, reference))
+                engine = f"{checker.engine.name} {checker.engine.version}"
+                work = None if report.work is None else asdict(report.work)
+                entry = {"name": name, "engine": engine, "seed": seed, "case": index, "id": case.id}
+                written.write(json.dumps({**entry, "verdict": report.verdict.value, "work": work}) + "\n")
+                written.flush()
 
 
 def _entries(journal: Path) -> list[dict[str, object]]:
@@ -84,17 +93,22 @@ def _entries(journal: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
 
 
-def table(journals: Iterable[Path]) -> str:
-    """Write the table in Markdown, an engine a row, over the cases of which the work of every engine is known."""
+def tables(journals: Iterable[Path]) -> str:
+    """Write the tables in Markdown, an engine a row: over the merges that all of them do right, and over its own."""
     found: dict[str, dict[tuple[object, object], WorkCounts]] = {}
     for entry in (entry for journal in journals for entry in _entries(journal)):
         if isinstance(work := entry["work"], dict):
             found.setdefault(str(entry["engine"]), {})[entry["seed"], entry["case"]] = WorkCounts(**work)
     shared = set.intersection(*map(set, found.values())) if found else set()
-    totals = {
-        name: functools.reduce(WorkCounts.plus, (works[case] for case in shared), WorkCounts())
-        for name, works in found.items()
-    }
+    by_all = {name: _total(works[case] for case in shared) for name, works in found.items()}
+    return f"{_table(by_all)}\n\n{_table({name: _total(works.values()) for name, works in found.items()})}"
+
+
+def _total(works: Iterable[WorkCounts]) -> WorkCounts:
+    return functools.reduce(WorkCounts.plus, works, WorkCounts())
+
+
+def _table(totals: Mapping[str, WorkCounts]) -> str:
     head = [f"| {' | '.join(_COLUMNS)} |", "|---|" + "---:|" * (len(_COLUMNS) - 1)]
     return "\n".join([*head, *(_row(name, totals[name]) for name in sorted(totals))])
 
@@ -109,19 +123,16 @@ def _row(name: str, work: WorkCounts) -> str:
 
 
 def main() -> None:
-    """Measure, and print the table of all engines in the journal."""
+    """Measure, and print the tables of all engines in the journal."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", action="append", default=[], dest="engines", metavar="NAME")
-    parser.add_argument("--cases", type=int, default=1000, metavar="N", help="numbers of the stream")
-    parser.add_argument("--first", type=int, default=0, metavar="N", help="the first of these numbers")
+    parser.add_argument("--like", action="append", default=[], metavar="NAME", help="leave out what it lacks, too")
+    parser.add_argument("--cases", type=int, default=1000, metavar="N", help="cases with several files")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
-    parser.add_argument("--like", default="delta-rs", metavar="NAME", help="the engine whose features the cases have")
     parser.add_argument("--journal", type=Path, default=Path("needless_work.jsonl"), metavar="FILE")
     given = parser.parse_args()
-    for name in given.engines:
-        numbers = range(given.first, given.first + given.cases)
-        measure(name, like=given.like, seed=given.seed, numbers=numbers, journal=given.journal)
-    print(table([given.journal]))
+    measure(given.engines, like=given.like, seed=given.seed, num_cases=given.cases, journal=given.journal)
+    print(tables([given.journal]))
 
 
 if __name__ == "__main__":
