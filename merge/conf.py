@@ -203,7 +203,7 @@ class MergeConf:
     arrow_rewrite: ArrowRewrite = _setting(  # noqa: RUF009 - a field
         ARROW_REWRITE, ArrowRewrite.NONE, _arrow_rewrite, allowed="auto, all or none", error=_NO_OPTION
     )
-    skip_files_by_source: bool = _setting(SKIP_FILES_BY_SOURCE, default=False)
+    skip_files_by_source: bool = _setting(SKIP_FILES_BY_SOURCE, default=True)
     large_table_bytes: int = _setting(LARGE_TABLE_BYTES, 16 * 2**20, _bytes, allowed="a number of bytes, 0 or more")
 
     def is_large(self, num_bytes: int) -> bool:

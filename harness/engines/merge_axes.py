@@ -67,10 +67,9 @@ MERGE_AXES: tuple[Axis, ...] = (
         paths=(_BY_SOURCE_FILES,),
         applies_to=("several-files",),
         favours=_LEAVES_FILES,
-        drawn=False,
-        base="off",
-        values={"on": "true"},
-        sentence="files to which no BY SOURCE clause applies are left alone",
+        base="on",
+        values={"off": "false"},
+        sentence="a BY SOURCE clause touches every file, as in Delta Lake",
         may_change=(MayChange(WRITTEN | REWRITTEN | {"commit", "path"}, ("R-414",)),),
     ),
     Axis(
