@@ -11,6 +11,7 @@ from reference_cases import merge, merge_case, predicted
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import Verdict
+from mergecheck.model.case import Expectation
 from mergecheck.model.outcome import FileWork, MergePath, Outcome, Prediction
 from mergecheck.reference import evaluate
 
@@ -111,3 +112,22 @@ def test_an_engine_is_held_to_the_end_that_it_declares() -> None:
 def test_every_wrong_metric_is_found_at_the_lower_end_too(metric: str, by: int) -> None:
     """No number between the two ends is taken for right."""
     assert verdict(replace(LEAST, metric=metric, by=by)) is Verdict.MISMATCH
+
+
+COPIED = "numTargetRowsCopied"
+
+
+def expecting(value: int) -> Case:
+    return replace(CASE, expect=Expectation(metrics={COPIED: value}))
+
+
+def test_what_an_author_expects_of_delta_lake_is_expected_of_the_lower_end_in_its_terms() -> None:
+    """Delta's own number is the upper end; any other number that an author writes stays as it is."""
+    most, least = (end.metrics[COPIED].low for end in (MOST.end, LEAST.end))
+    assert most != least
+
+    def verdicts(engine: Engine) -> list[Verdict]:
+        return [Checker(engine=engine).check_case(expecting(value)).verdict for value in (most, least, most + 1)]
+
+    assert verdicts(MOST) == [Verdict.AGREE, Verdict.MISMATCH, Verdict.MISMATCH]
+    assert verdicts(LEAST) == [Verdict.AGREE, Verdict.AGREE, Verdict.MISMATCH]
