@@ -280,6 +280,7 @@ class _Run:
             matches=evaluation.matches,
             effects=evaluation.effects,
             touched=evaluation.touched,
+            at_fault=evaluation.at_fault,
         )
 
 

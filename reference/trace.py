@@ -97,6 +97,19 @@ class Effects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowsAtFault:
+    """Rows for which a merge fails, whatever the other rows are: it may succeed without them.
+
+    Attributes:
+        rids: rows of the target with several matches, or with a new value that cannot be computed or written.
+        sids: rows of the source whose inserted row cannot be computed or written.
+    """
+
+    rids: frozenset[int] = frozenset()
+    sids: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """The steps of an evaluation and their results; None for steps that it did not reach.
 
@@ -108,6 +121,7 @@ class Trace:
         merge: the resolved statement; None if analysis refuses it.
         files: the number of the file that holds a row of the target, by rid.
         touched: the files that a merge that rewrites files must rewrite (R-410).
+        at_fault: the rows for which the merge fails; none if it does not fail, or not for certain rows.
     """
 
     dialect: Dialect = DELTA
@@ -121,6 +135,7 @@ class Trace:
     matches: Matches | None = None
     effects: Effects | None = None
     touched: frozenset[int] | None = None
+    at_fault: RowsAtFault = RowsAtFault()
 
     @property
     def evolution(self) -> bool:

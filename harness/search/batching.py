@@ -22,9 +22,8 @@ from mergecheck.harness.properties.repeatable_values import has_random_values
 from mergecheck.harness.search.paired_query import PAIR, paired_query
 from mergecheck.model.case_file import change_schema
 from mergecheck.model.layout import physical_rows
-from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
+from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 from mergecheck.model.types.data_types import BIGINT, Field, Schema
-from mergecheck.reference.dialects import MULTI_MATCH
 from mergecheck.reference.syntax.statement import Action
 
 if TYPE_CHECKING:
@@ -128,10 +127,10 @@ class _Parts:
     def predicted(self, singles: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return the pairs that the reference predicts together.
 
-        Rows with several matches are known from one evaluation; other pairs that fail are found by halves. What is not
-        found within ``_MOST_EVALUATIONS`` is left out.
+        Rows for which the merge fails are known from one evaluation; other pairs that fail are found by halves. What is
+        not found within ``_MOST_EVALUATIONS`` is left out.
         """
-        if self._num_asked >= _MOST_EVALUATIONS:
+        if not singles or self._num_asked >= _MOST_EVALUATIONS:
             return ()
         case, reference = self.together(singles)
         if isinstance(reference.answer, Prediction):
@@ -143,10 +142,9 @@ class _Parts:
             self.fails_always = self._is_refused(singles[0], reference)
         if self.fails_always:
             return ()
-        ambiguous = _ambiguous_pairs(case, reference)
-        if 0 < len(ambiguous) < len(singles):
-            self.apart += (singles[number] for number in sorted(ambiguous))
-            return self.predicted(tuple(one for number, one in enumerate(singles) if number not in ambiguous))
+        if failing := _pairs_at_fault(case, reference):
+            self.apart += (singles[number] for number in sorted(failing))
+            return self.predicted(tuple(one for number, one in enumerate(singles) if number not in failing))
         middle = len(singles) // 2
         return (*self.predicted(singles[:middle]), *self.predicted(singles[middle:]))
 
@@ -283,13 +281,15 @@ def _with_pairs(case: Case) -> str | None:
     return replace(text, source=source, on=on, clauses=tuple(clauses)).sql()
 
 
-def _ambiguous_pairs(case: Case, reference: Reference) -> frozenset[int]:
-    """Return the pairs with a row that has several matches, if the merge fails for that."""
-    answer, matches = reference.answer, reference.trace.matches
-    if not isinstance(answer, Rejection) or answer.error_class != MULTI_MATCH or matches is None:
-        return frozenset()
+def _pairs_at_fault(case: Case, reference: Reference) -> frozenset[Value]:
+    """Return the pairs with a row for which the merge fails."""
     rows, place = physical_rows(case.target), case.target.schema.names.index(PAIR)
-    return frozenset(rows[rid][place] for rid in matches.multi_matched)
+    fault, source = reference.trace.at_fault, reference.trace.source
+    found = {rows[rid][place] for rid in fault.rids}
+    if source is not None:
+        given = source.schema.names.index(PAIR)
+        found |= {source.rows[sid][given] for sid in fault.sids}
+    return frozenset(found)
 
 
 def _drawn_anew(case: Case, random: Random, values: Sequence[Sequence[Value]], *, kept: float) -> Case:

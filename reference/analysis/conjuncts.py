@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.model.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.model.types.data_types import INTEGER_BITS
 from mergecheck.model.types.typed import TableSide
-from mergecheck.reference.analysis.resolved import TargetConjunct
+from mergecheck.reference.analysis.resolved import JoinKey, TargetConjunct
 from mergecheck.reference.asked.asker import sides_of
 from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import is_name, name_parts
@@ -52,6 +53,19 @@ def sole_keys(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:
     found = [translator.translate(operand) for operand in (part.this, part.expression)]
     wanted = {frozenset({TableSide.TARGET}), frozenset({TableSide.SOURCE})}
     return tuple(found) if {one.sides for one in found} == wanted else ()
+
+
+def integer_keys(condition: exp.Expr, translator: Translator) -> tuple[JoinKey, ...]:
+    """Give the integer columns, of one type and one of each table, that conjuncts of ON equate."""
+    found = []
+    for part in conjuncts(condition):
+        if not isinstance(part, exp.EQ) or not (is_name(part.this) and is_name(part.expression)):
+            continue
+        by_side = {one.sides: one for one in map(translator.translate, (part.this, part.expression))}
+        target, source = (by_side.get(frozenset({side})) for side in (TableSide.TARGET, TableSide.SOURCE))
+        if target is not None and source is not None and target.type == source.type and target.type in INTEGER_BITS:
+            found.append(JoinKey(target=target, source=source))
+    return tuple(found)
 
 
 def _is_column_or_cast(node: exp.Expr) -> bool:

@@ -15,6 +15,7 @@ from mergecheck.model.types.data_types import BOOLEAN, STRING, VOID, Schema, typ
 from mergecheck.model.types.typed import Typed, typed_null
 from mergecheck.reference.analysis.conjuncts import (
     implied_conjuncts,
+    integer_keys,
     is_equality,
     may_fail,
     sole_keys,
@@ -114,6 +115,7 @@ class Resolver:
         clauses = tuple(aligned[place] for place in range(len(ordered)))
         resolved = Resolved(
             on=on,
+            on_parts=(on,) if on.asked else tuple(map(translator.operand, conjuncts(search))),
             constants=(*translator.constants(search), *self._constants_of_conditions(ordered)),
             on_target_only=target_only_conjuncts(conjuncts(search), translator, asks=bool(asked))[0],
             on_is_equality=is_equality(search, translator, asks=bool(asked)),
@@ -124,6 +126,7 @@ class Resolver:
             asked=tuple(asked),
             not_boolean=late.not_boolean,
             on_may_fail=on.partial or (on.asked and may_fail(search, translator)),
+            join_keys=() if on.asked else integer_keys(search, translator),
             keys=sole_keys(search, translator) if on.partial and not asked else (),
         )
         self.names.check_void(evolved)

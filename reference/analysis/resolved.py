@@ -36,6 +36,14 @@ class TargetConjunct:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JoinKey:
+    """Two integer columns of one type that a conjunct of ON equates."""
+
+    target: Typed
+    source: Typed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedClause:
     """A clause ready to evaluate.
 
@@ -73,10 +81,12 @@ class Resolved:
 
     Attributes:
         constants: parts of the conditions that use no column and may fail (R-257).
+        on_parts: the conjuncts of ON; ON itself if it is asked for.
         on_target_only: the conjuncts of ON that use the target only (R-420).
         on_is_equality: whether ON has a conjunct that equates values of the two tables, and none
             without columns, so that an executor can join by keys.
         on_may_fail: whether ON can fail on some row; if it is asked for and has no translation, then it can.
+        join_keys: integer columns that ON equates; none if ON is asked for.
         keys: the two operands, if ON may fail and is one equality of a column of each table, or of casts of columns.
         final_schema: the table's columns after the merge (R-233).
         old: the row before the merge in the final schema, one value per column (R-241, R-610).
@@ -86,6 +96,7 @@ class Resolved:
     """
 
     on: Typed
+    on_parts: tuple[Typed, ...]
     constants: tuple[Typed, ...]
     on_target_only: tuple[TargetConjunct, ...]
     on_is_equality: bool
@@ -96,6 +107,7 @@ class Resolved:
     asked: tuple[Asked, ...] = ()
     not_boolean: RejectedError | None = None
     on_may_fail: bool = False
+    join_keys: tuple[JoinKey, ...] = ()
     keys: tuple[Typed, ...] = ()
 
     def check_conditions(self) -> None:

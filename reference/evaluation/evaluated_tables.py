@@ -18,6 +18,7 @@ of a clause, and in ``asked_<table>_<clause>_new`` for its generated columns.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +35,13 @@ from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.trace import Candidate, Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from duckdb import DuckDBPyConnection
 
     from mergecheck.model.case import Row, Target
     from mergecheck.model.types.typed import Typed
-    from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
+    from mergecheck.reference.analysis.resolved import JoinKey, Resolved, ResolvedClause
     from mergecheck.reference.asked.asker import Asked
     from mergecheck.reference.asked.evaluator import CaseEvaluator
     from mergecheck.reference.expressions.names import Relation
@@ -57,6 +58,7 @@ _NUMBERS_OF = {
     Kind.NOT_MATCHED: ("sid",),
     Kind.NOT_MATCHED_BY_SOURCE: ("rid",),
 }
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _JOIN_ASKED_PAIRS = "JOIN asked_pairs USING (sid, rid)"
 _MAX_FAILING_PAIRS = 1_000
 _MAX_ASKED_PAIRS = 200_000
@@ -169,6 +171,43 @@ class Tables:
         return "source, target" if not self._asked_on_pairs else f"(source CROSS JOIN target) {_JOIN_ASKED_PAIRS}"
 
     @property
+    def _where_on_may_hold(self) -> str:
+        """The pairs of rows on which ON may be TRUE: those that are equal in the columns that a part of ON equates."""
+        return self._equal_in(self.merge.join_keys)
+
+    @property
+    def _where_on_may_be_null(self) -> str:
+        """The pairs of rows on which ON may be NULL, which an AND is not if one of its parts is FALSE.
+
+        A part that equates two columns is TRUE or FALSE if neither holds a NULL.
+        """
+        return self._equal_in(
+            key
+            for key in self.merge.join_keys
+            if not self._holds_null("target", key.target) and not self._holds_null("source", key.source)
+        )
+
+    def _equal_in(self, keys: Iterable[JoinKey]) -> str:
+        on = " AND ".join(f"{key.target.sql} = {key.source.sql}" for key in keys)
+        return f"source JOIN target ON {on}" if on else self._product
+
+    def _holds_null(self, table: str, column: Typed) -> bool:
+        return bool(self._select(f"SELECT 1 FROM {table} WHERE {column.sql} IS NULL LIMIT 1"))
+
+    def _combinations(self, condition: Typed) -> str:
+        """All combinations of the cells that a condition uses, each once.
+
+        A condition has no other input. 0.0 and -0.0 are equal for DuckDB, but their texts differ.
+        """
+        found = []
+        for table, side in (("source", TableSide.SOURCE), ("target", TableSide.TARGET)):
+            if columns := ", ".join(columns_in(condition.sql, side.value)):
+                found.append(
+                    f"(SELECT DISTINCT ON ({columns}, CAST(ROW({columns}) AS VARCHAR)) {columns} FROM {table})"
+                )
+        return ", ".join(found) or "(SELECT 1)"
+
+    @property
     def _lacks_rows(self) -> bool:
         """Whether a table has no row, so that there is no pair of rows."""
         return not self._select("SELECT 1 FROM source, target LIMIT 1")
@@ -202,12 +241,13 @@ class Tables:
         """
         for constant in self.merge.constants:  # R-257
             self._select(f"SELECT count({constant.sql})")
-        partial = [c.condition.sql for c in self.merge.clauses if c.condition is not None and c.condition.partial]
-        if partial or self.merge.on.partial:
-            counts = ", ".join(f"count({sql})" for sql in (*partial, self.merge.on.sql))
-            self.connection.execute(f"SELECT {counts} FROM {self._product}").fetchall()
-            counts = ", ".join(f"count({sql})" for sql in (*partial, "1"))
-            self.connection.execute(f"SELECT {counts} FROM {self._full_join}").fetchall()
+        partial = [c.condition for c in self.merge.clauses if c.condition is not None and c.condition.partial]
+        if not self._lacks_rows:
+            for condition in (*partial, *(part for part in self.merge.on_parts if part.partial)):
+                self._select(f"SELECT count({condition.sql}) FROM {self._combinations(condition)}")
+        if partial:
+            counts = ", ".join(f"count({condition.sql})" for condition in partial)
+            self._select(f"SELECT {counts} FROM {self._full_join}")
 
     def may_fail_without_pairs(self) -> bool:
         """Return whether a condition may fail although there is no pair of rows, since a table has no row (R-312).
@@ -262,7 +302,8 @@ class Tables:
             UnsupportedByReferenceError: if more pairs match than can be looked at one by one.
         """
         on = self.merge.on.sql
-        self._create("pairs", f"SELECT sid, rid FROM {self._product} WHERE {on} LIMIT {_MAX_MATCHED_PAIRS + 1}")
+        pairs = f"SELECT sid, rid FROM {self._where_on_may_hold} WHERE {on} ORDER BY rid, sid"
+        self._create("pairs", f"{pairs} LIMIT {_MAX_MATCHED_PAIRS + 1}")
         ((num_pairs,),) = self._select("SELECT count(*) FROM pairs")
         if num_pairs > _MAX_MATCHED_PAIRS:
             raise UnsupportedByReferenceError(f"over {_MAX_MATCHED_PAIRS} pairs of rows that match")
@@ -270,7 +311,7 @@ class Tables:
         return Matches(
             pairs=tuple(self._select("SELECT sid, rid FROM pairs")),
             multi_matched=frozenset(rid for (rid,) in multi_matched),
-            null_on=bool(self._select(f"SELECT 1 FROM {self._product} WHERE ({on}) IS NULL LIMIT 1")),
+            null_on=bool(self._select(f"SELECT 1 FROM {self._where_on_may_be_null} WHERE ({on}) IS NULL LIMIT 1")),
             on_values=self._on_values() if every_pair else None,
         )
 
@@ -412,6 +453,11 @@ class Tables:
         schema = Schema((Field(number, BIGINT), *self.merge.final_schema.columns))
         found = read_rows(self.connection, f"SELECT {', '.join([number, *columns])} FROM ({query})", schema)
         return {rid: tuple(row) for rid, *row in found}
+
+
+def columns_in(sql: str, letter: str) -> list[str]:
+    """List the columns of the evaluation's tables that begin with a letter and that an expression uses."""
+    return sorted(set(re.findall(rf"\b{letter}\d+\b", _QUOTED.sub("", sql))))
 
 
 def _condition(clause: ResolvedClause) -> str:

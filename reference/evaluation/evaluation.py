@@ -62,10 +62,11 @@ from mergecheck.reference.evaluation.written_rows import (
     clauses_at_fault,
     num_partition_tuples,
     row_failures,
+    rows_at_fault,
     stored_rows,
 )
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.trace import Candidate, Effects, Matches
+from mergecheck.reference.trace import Candidate, Effects, Matches, RowsAtFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,6 +96,7 @@ class Evaluation:
         touched: the touched files.
         least: the prediction for a merge whose by-source clauses touch only files to which they apply (R-414); None if
             these are the touched files.
+        at_fault: the rows for which the merge fails.
         refusals: error classes with which the merge may be refused, if it is not done as predicted: it depends on the
             plan (R-744).
     """
@@ -113,6 +115,7 @@ class Evaluation:
     effects: Effects | None = field(init=False, default=None)
     touched: frozenset[int] | None = field(init=False, default=None)
     least: Prediction | None = field(init=False, default=None)
+    at_fault: RowsAtFault = field(init=False, default=RowsAtFault())
     refusals: frozenset[str] = field(init=False, default=frozenset())
 
     def __post_init__(self) -> None:
@@ -158,12 +161,15 @@ class Evaluation:
         if dialect.counts is Counted.ACTS:
             prediction = self._prediction(tables, self.matches)
             assert self.effects is not None, "the prediction has come to it"  # noqa: S101 - for mypy
-            if not acted_on_twice(dialect, self.merge, self.effects):
+            twice = acted_on_twice(dialect, self.merge, self.effects)
+            if not twice:
                 return prediction, None
+            self.at_fault = RowsAtFault(rids=twice)
             if dialect.refuses:
                 return rejection, None
             raise UnsupportedByReferenceError(ANY_MAY_WIN)
         ambiguous = self.matches.multi_matched
+        self.at_fault = RowsAtFault(rids=ambiguous)
         is_known = all(clause.is_target_only_known for clause in self.merge.of(Kind.MATCHED))
         may_escape = dialect.pruned and self.merge.is_matched_only
         # which matches a condition prunes whose values are asked for is not known, so that either answer is right
@@ -264,7 +270,7 @@ class Evaluation:
         except duckdb.Error as error:
             rejection_of(error)  # a defect of the reference goes on as it is
             check_skippable(tables)
-            classes, place = row_failures(tables, candidates, checks)
+            classes, place, self.at_fault = row_failures(tables, candidates, checks)
             raise _any_of(classes, "a new value cannot be computed, or does not fit its column", place=place) from error
         final = self.merge.final_schema
         self.refusals |= broken_before_stored(updated, final, checks, tables)
@@ -312,6 +318,11 @@ class Evaluation:
         if path in (MergePath.D, MergePath.E) and self.target.change_data_feed:
             written += [effects.old[rid] for rid in (*effects.updated, *effects.deleted)]
         if broken := broken_constraints(written, self.merge.final_schema, checks, tables):
+            final = self.merge.final_schema
+            self.at_fault = RowsAtFault(
+                rids=rows_at_fault(effects.updated, final, checks, tables),
+                sids=rows_at_fault(effects.inserted, final, checks, tables),
+            )
             place = clauses_at_fault(tables, checks)
             raise _any_of(broken | self.refusals, "violated by a row that is written", place=place or "a constraint")
         adds = bool(effects.updated or effects.inserted or copied)

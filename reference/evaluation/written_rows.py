@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,10 @@ from mergecheck.model.outcome import Bound, MergePath
 from mergecheck.model.types.data_types import BIGINT, STRING, Field, Schema
 from mergecheck.reference.analysis.constraints import NOT_NULL_VIOLATED, TOO_LONG, Fault
 from mergecheck.reference.evaluation.asked_values import answers
+from mergecheck.reference.evaluation.evaluated_tables import columns_in
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.syntax.statement import Action, Kind
+from mergecheck.reference.trace import RowsAtFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from mergecheck.reference.evaluation.evaluated_tables import Tables
     from mergecheck.reference.trace import Candidate, Effects
 
+_ROWS = "written_rows"
 _NUMBER = "written_row"
 _KINDS = {NOT_NULL_VIOLATED: "NOT NULL of column", TOO_LONG: "length of column"}
-_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
 def check_plan(checks: Sequence[RowCheck], path: MergePath) -> None:
@@ -54,12 +55,41 @@ def broken_constraints(
     return frozenset(_broken(rows, schema, checks, tables))
 
 
+def rows_at_fault(
+    rows: Mapping[int, Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables
+) -> frozenset[int]:
+    """Return the numbers of the rows that break a constraint; none if a constraint fails on some row."""
+    if not checks or not rows:
+        return frozenset()
+    _load(list(rows.values()), schema, checks, tables)
+    is_broken = " OR ".join(f"NOT ({check.sql})" for check in checks)
+    query = f"SELECT {_NUMBER} FROM {_ROWS} WHERE {is_broken}"
+    try:
+        found = tables.connection.execute(query).fetchall()
+    except duckdb.Error as error:
+        rejection_of(error)  # a defect of the reference goes on as it is
+        return frozenset()
+    numbers = list(rows)
+    return frozenset(numbers[place] for (place,) in found)
+
+
 def _broken(
     rows: Sequence[Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables
 ) -> dict[str, tuple[str, ...]]:
     """List what some row breaks, or fails on, by error class."""
     if not checks or not rows:
         return {}
+    _load(rows, schema, checks, tables)
+    try:
+        broken = _counts(_ROWS, checks, tables.connection)
+    except duckdb.Error as error:
+        rejection_of(error)  # a defect of the reference goes on as it is
+        return _broken_one_by_one(len(rows), checks, tables.connection)
+    return _by_class(check for check, count in zip(checks, broken, strict=True) if count)
+
+
+def _load(rows: Sequence[Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables) -> None:
+    """Create the table of written rows, numbered from 0, with what the constraints ask for."""
     fields = [Field(_NUMBER, BIGINT), *(Field(f"c{i}", column.type) for i, column in enumerate(schema.columns))]
     written = [(number, *row) for number, row in enumerate(rows)]
     if asked := [one for check in checks for one in check.asked]:
@@ -67,13 +97,7 @@ def _broken(
         answered, found = answers(asked, tables.evaluator, lambda _: rows, len(rows))
         fields += answered.columns
         written = [(*row, *more) for row, more in zip(written, found, strict=True)]
-    create_table(tables.connection, "written_rows", written, Schema(tuple(fields)))
-    try:
-        broken = _counts("written_rows", checks, tables.connection)
-    except duckdb.Error as error:
-        rejection_of(error)  # a defect of the reference goes on as it is
-        return _broken_one_by_one(len(rows), checks, tables.connection)
-    return _by_class(check for check, count in zip(checks, broken, strict=True) if count)
+    create_table(tables.connection, _ROWS, written, Schema(tuple(fields)))
 
 
 def _counts(rows: str, checks: Sequence[RowCheck], connection: DuckDBPyConnection) -> tuple[int, ...]:
@@ -90,7 +114,7 @@ def _broken_one_by_one(
     for check in checks:
         for row in range(num_rows):
             try:
-                (count,) = _counts(f"(SELECT * FROM written_rows WHERE {_NUMBER} = {row})", [check], connection)
+                (count,) = _counts(f"(SELECT * FROM {_ROWS} WHERE {_NUMBER} = {row})", [check], connection)
                 classes = {check.error_class} if count else set()
             except duckdb.Error as error:
                 classes = {rejection_of(error).error_class}
@@ -147,13 +171,14 @@ def check_skippable(tables: Tables) -> None:
 
 def row_failures(
     tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]], checks: Sequence[RowCheck]
-) -> tuple[frozenset[str], str]:
+) -> tuple[frozenset[str], str, RowsAtFault]:
     """Name the error classes of all new rows at fault; no rule defines which one an executor meets first.
 
     Returns:
-        The classes, and the clauses and columns whose values cannot be computed, for a message.
+        The classes; the clauses and columns whose values cannot be computed, for a message; and the rows.
     """
     classes: set[str] = set()
+    at_fault: list[Candidate] = []
     places = []
     columns = tables.merge.final_schema.columns
     for clause, index in tables.merge.with_action(Action.UPDATE, Action.INSERT):
@@ -162,14 +187,22 @@ def row_failures(
             if candidate.applied != index:
                 continue
             try:
-                classes |= _broken_by(clause, index, candidate, tables, checks)
+                broken = _broken_by(clause, index, candidate, tables, checks)
+                classes |= broken
+                at_fault += [candidate] if broken else []
             except duckdb.Error:
+                at_fault.append(candidate)
                 of_row = values_at_fault(clause, index, candidate, tables)
                 classes |= frozenset().union(*of_row.values())
                 failed = {i: of_row.get(i, frozenset()) | failed.get(i, frozenset()) for i in {**failed, **of_row}}
         if failed:
             places.append((clause.place, {columns[i].name: sorted(failed[i]) for i in sorted(failed)}))
-    return frozenset(classes), "; ".join(_place(*place, tells_classes=len(classes) > 1) for place in places)
+    where = "; ".join(_place(*place, tells_classes=len(classes) > 1) for place in places)
+    rows = RowsAtFault(
+        rids=frozenset(one.rid for one in at_fault if one.rid is not None),
+        sids=frozenset(one.sid for one in at_fault if one.rid is None and one.sid is not None),
+    )
+    return frozenset(classes), where, rows
 
 
 def _place(clause: str, columns: Mapping[str, Sequence[str]], *, tells_classes: bool) -> str:
@@ -213,8 +246,8 @@ def values_at_fault(
 
 def _uses(sql: str, places: Iterable[int]) -> bool:
     """Return whether the value of a generated column is computed from one of some columns ``c<i>``."""
-    names = _QUOTED.sub("", sql)
-    return any(re.search(rf"\bc{place}\b", names) for place in places)
+    used = columns_in(sql, "c")
+    return any(f"c{place}" in used for place in places)
 
 
 def _failure(query: str, connection: DuckDBPyConnection) -> str | None:

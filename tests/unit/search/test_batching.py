@@ -124,11 +124,20 @@ def test_pairs_whose_merge_fails_are_apart() -> None:
     assert {type(REFERENCE.evaluate(case).answer) for case in batch.singles} == {Prediction}
 
 
-def test_pairs_that_are_not_told_from_failing_ones_are_counted() -> None:
-    """Pairs here and there insert a row whose value fails; so many halves are not asked about."""
+def test_pairs_whose_rows_cannot_be_written_are_apart() -> None:
+    """The reference names the rows, so that no pair is left out."""
     clause = "WHEN NOT MATCHED AND s.v = 'a' THEN INSERT (id) VALUES (CAST(1 / (s.id - 9) AS INT))"
-    case = a_case(f"MERGE INTO target t USING source s ON t.id = s.id {clause}")
-    batch = batch_of(case, Random(2), size=60)
+    batch = batch_of(a_case(f"MERGE INTO target t USING source s ON t.id = s.id {clause}"), Random(2), size=60)
+    assert batch is not None
+    assert len(batch.apart) == 60 - len(batch.singles) > 0
+    assert {type(REFERENCE.evaluate(case).answer) for case in batch.apart} == {Rejection}
+
+
+def test_pairs_that_are_not_told_from_failing_ones_are_counted() -> None:
+    """A source query fails on some row, and the reference does not know in which pair; some halves are not asked."""
+    query = "SELECT id, CAST(1 / (count(v) - 3) AS INT) AS n FROM source GROUP BY id"
+    clause = "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.n)"
+    batch = batch_of(a_case(f"MERGE INTO target t USING ({query}) s ON t.id = s.id {clause}"), Random(4), size=60)
     assert batch is not None
     assert batch.num_left_out == 60 - len(batch.singles) - len(batch.apart) > 0
 
