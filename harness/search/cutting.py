@@ -1,4 +1,4 @@
-"""A batch that shows something is cut to the smallest part that does."""
+"""A batch that shows something is cut to the smallest part that does; one that is refused, to a part that is taken."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.search.batching import joined
 from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.model.case_file import change_schema
-from mergecheck.model.outcome import Outcome, Rejection
+from mergecheck.model.case_id import with_content_id
+from mergecheck.model.outcome import Outcome, Rejection, Unsupported
 from mergecheck.model.types.data_types import Schema
 
 if TYPE_CHECKING:
@@ -20,6 +21,30 @@ if TYPE_CHECKING:
 
 MAX_PARTS = 40
 """Parts of a batch that are checked, by halves."""
+_SHARES = (2, 4)
+"""A refused batch is cut to one of its halves, or to one of its quarters."""
+
+
+def part_taken(
+    singles: Sequence[Case], check: Callable[[Case], CaseReport]
+) -> tuple[Case, CaseReport, tuple[Case, ...]]:
+    """Check parts of a batch that an engine refuses until it takes one: halves, quarters, at last the first case.
+
+    The reason may be a value that some pairs have, or the column that keeps the pairs apart.
+
+    Returns:
+        The case that was checked last, its check, and the cases in it; none if it is no batch.
+    """
+    ends = [[len(singles) * place // share for place in range(share + 1)] for share in _SHARES]
+    parts = [tuple(singles[start:end]) for each in ends for start, end in itertools.pairwise(each)]
+    for part in (one for one in parts if len(one) > 1):
+        case = joined(part)
+        if case is not None:
+            report = check(case := with_content_id(case))
+            if not isinstance(report.result, Unsupported):
+                return case, report, part
+    first = with_content_id(singles[0])
+    return first, check(first), ()
 
 
 def smallest_part(

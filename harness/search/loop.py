@@ -18,7 +18,7 @@ from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
 from mergecheck.harness.search.batching import differing_pairs
-from mergecheck.harness.search.cutting import smallest_part
+from mergecheck.harness.search.cutting import part_taken, smallest_part
 from mergecheck.harness.search.shrinking import Shrinking, limits_within
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.case_id import with_content_id
@@ -157,8 +157,8 @@ class Search:
     def _check_new(self, finish: Finish, *, singles: tuple[Case, ...]) -> None:
         """Check a drawn case; of a batch with a mismatch, find a pair of tables that shows one alone."""
         report = finish()
-        if singles and isinstance(report.result, Unsupported):  # perhaps only for the column that keeps the pairs apart
-            report, singles = self._checker.check_case(with_content_id(singles[0])), ()
+        if singles and isinstance(report.result, Unsupported):
+            _, report, singles = part_taken(singles, self._checker.check_case)
         with self._timer.measure("shrink"):
             pairs = differing_pairs(report) if singles and report.verdict is Verdict.MISMATCH else ()
             report, shown = self._narrowed(report, singles, pairs)

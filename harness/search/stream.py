@@ -201,8 +201,6 @@ class Draws:
         try:
             if self._takes(drawn.case):
                 batch = batch_of(drawn.case, random, size=self._batch_size, evaluate=evaluate)
-            if batch is not None and not self._takes(batch.case):  # a value that one pair has, and the case has not
-                batch = None
         except Exception:
             if not failed:  # else the check of that case fails in the same way, and reports it
                 raise

@@ -15,7 +15,7 @@ from mergecheck.harness.findings.store import EXAMPLES
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import set_aside_report
-from mergecheck.harness.search.cutting import smallest_part
+from mergecheck.harness.search.cutting import part_taken, smallest_part
 from mergecheck.harness.search.shrinking import limits_within
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.variants import selection
@@ -134,12 +134,10 @@ class VariantRun:
         """
         singles = () if drawn is None else tuple(map(self._without_unset, drawn.singles))
         base = self._checker.check_base(case, None if drawn is None or self._unset else drawn.reference)
-        if singles and drawn is not None:
-            is_refused = isinstance(base.result, Unsupported)
-            self._batches[is_refused] += 1
-            if is_refused:  # perhaps only for the column that keeps the pairs apart
-                self._check(singles[0], drawn=replace(drawn, case=singles[0], singles=(), reference=None))
-                return
+        if singles:
+            if isinstance(base.result, Unsupported):
+                case, base, singles = part_taken(singles, self._checker.check_base)
+            self._batches[not singles] += 1
         self.counts.num_batched += len(singles)
         self.counts.add_base(base, self._checker.plan)
         self._progress(self.counts)

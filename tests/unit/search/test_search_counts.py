@@ -267,3 +267,19 @@ def test_a_batch_that_the_engine_refuses_is_checked_as_its_first_case(tmp_path: 
     counts = run.summary.counts
     assert any(PAIR in case.sql for case in run.checked)
     assert (counts.num_verified, counts.num_pairs, counts.num_batches) == (12, 12, 0)
+
+
+def test_of_a_batch_that_the_engine_refuses_a_part_is_checked(tmp_path: Path) -> None:
+    """A value that only some pairs have may be too much for it: here pair 6, so that it takes the first half."""
+
+    def check(case: Case) -> CaseReport:
+        place = case.target.schema.names.index(PAIR) if PAIR in case.sql else None
+        if place is None or all(row[place] != 6 for row in case.target.rows):
+            return report(case)
+        return replace(report(case, verdict=Verdict.UNSUPPORTED, reason="value"), result=Unsupported("value"))
+
+    run = Run(tmp_path, check, budget=Budget(max_cases=12), draws=Draws(cases(), seed=7, batch_size=10))
+    counts = run.summary.counts
+    assert counts.num_batches >= 4
+    assert counts.num_verified == 12
+    assert counts.num_batched < 10 * counts.num_batches

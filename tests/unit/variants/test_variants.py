@@ -341,6 +341,20 @@ def test_a_batch_that_the_engine_refuses_is_checked_as_the_case_that_it_is_made_
     assert not run.takes_batches
 
 
+def test_of_a_batch_that_the_engine_refuses_a_part_is_checked() -> None:
+    """A value that only some pairs have may be too much for it."""
+
+    def refusing(case: Case, outcome: Outcome) -> EngineResult:
+        return Unsupported("so many rows") if len(case.target.rows) > 12 else outcome
+
+    run = batched_run(refusing, None)
+    batch = a_batch()
+    assert len(batch.case.target.rows) > 12
+    run.run([batch])
+    assert (run.counts.num_cases, run.counts.num_batched) == (1, 3)
+    assert run.takes_batches
+
+
 def test_a_base_that_differs_in_a_batch_is_looked_for_in_its_pairs() -> None:
     """As a difference of a variant is."""
     run = batched_run(losing_a_row(), None)

@@ -2,17 +2,20 @@
 
     uv sync --group dev --group mutants
     python -m tools.benchmarks.mutants.merge_mutants --seed 1 --max-cases 200 --tests [--sample 300]
+    python -m tools.benchmarks.mutants.merge_mutants --only merge.executors --scope core --scope files --pairs 24
 
 First (with ``--tests``) quick tests that call the mutant's function, then random cases, the other tests, and (with
 ``--saved``) saved cases. One Spark session serves all, and a mutant is run only on cases on which its function gave
-another answer.
+another answer. With ``--scope``, mutants are held against the merges of small scopes alone, which take turns.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from random import Random
@@ -26,12 +29,13 @@ from mergecheck.model.case_file import load_cases
 from tools.benchmarks.mutants.changed_lines import modules_of, one_per_line
 from tools.benchmarks.mutants.mutant_tests import watch_tests
 from tools.benchmarks.mutants.planted_mutants import planted
+from tools.selfcheck.scope_cases import Scopes
 from tools.selfcheck.trial import alone, run_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.model.case import Case
+    from mergecheck.harness.search.stream import Drawn
     from tools.benchmarks.mutants.mutant_tests import TestsByFunction
     from tools.selfcheck.fault import Fault
     from tools.selfcheck.trial import SeedResult
@@ -84,12 +88,17 @@ def main() -> None:
     """Draw the mutants, run them, and list the survivors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
-    parser.add_argument("--max-cases", type=int, default=200)
+    parser.add_argument("--max-cases", type=int, default=200, help="random cases, or merges of the scopes")
+    parser.add_argument("--max-time", type=float, default=math.inf, help="seconds for these")
     parser.add_argument("--sample", type=int, help="so many mutants, drawn from all")
     parser.add_argument("--tests", action="store_true", help="run the tests of the mutant's part too")
     parser.add_argument("--saved", action="store_true", help="also run the survivors on the saved cases")
+    parser.add_argument("--scope", action="append", default=[], help="only the merges of this scope; may be repeated")
+    parser.add_argument("--pairs", type=int, help="so many pairs of tables of each statement, drawn by the seed")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
+    if options.scope and (options.tests or options.saved):
+        parser.error("--scope takes the merges of scopes alone: leave --tests and --saved out")
     if options.tests:
         request_delta()  # as the tests do; a session that runs already cannot be given further classes
         request_s3a()
@@ -100,12 +109,16 @@ def main() -> None:
     trials = _Trials(faults)
     if options.tests:
         trials.hold_against_tests(quick=True)
-    trials.hold_against("random cases", stream_for(PySparkEngine(), options.seed), options.max_cases)
+    if options.scope:
+        name, cases = ", ".join(options.scope), Scopes(tuple(options.scope), options.pairs).cases(options.seed)
+    else:
+        name, cases = "random cases", alone(stream_for(PySparkEngine(), options.seed))
+    trials.hold_against(name, cases, options.max_cases, max_seconds=options.max_time)
     if options.tests:
         trials.hold_against_tests(quick=False)
     if options.saved:
         saved = [case for path in sorted(SAVED.rglob("*.jsonl")) for case in load_cases(path)]
-        trials.hold_against("saved cases", iter(saved), len(saved))
+        trials.hold_against("saved cases", alone(iter(saved)), len(saved))
     by_part: dict[str, Counter[str]] = defaultdict(Counter)
     for fault in faults:
         by_part[_part(fault)][trials.killers.get(fault.id, "survived")] += 1
@@ -129,14 +142,17 @@ class _Trials:
         """List the mutants that are still alive."""
         return [fault for fault in self.faults if fault.id not in self.killers]
 
-    def hold_against(self, name: str, cases: Iterator[Case], num_cases: int) -> None:
-        """Run mutants on the next of some cases."""
+    def hold_against(self, name: str, cases: Iterator[Drawn], num_cases: int, *, max_seconds: float = math.inf) -> None:
+        """Run mutants on the next of some cases, until the time ends."""
         left = self.left()
         with contextlib.closing(PySparkEngine()) as engine:
             engine.run(WARM_UP)
-            result = run_seed(left, engine, alone(cases), seed=0, max_cases=num_cases, listener=_report_progress)
+            ends = time.monotonic() + max_seconds
+            result = run_seed(left, engine, cases, seed=0, max_cases=num_cases, ends=ends, listener=_report_progress)
         self.killers |= dict.fromkeys(result.kills, name)
-        _say(f"{name}: {len(result.kills)} of {len(left)} killed")
+        _say(
+            f"{name}: {len(result.kills)} of {len(left)} killed by {result.num_cases} merges in {result.seconds:.0f} s"
+        )
 
     def hold_against_tests(self, *, quick: bool) -> None:
         """Run the quick or the other tests of each mutant's part that call its function."""
