@@ -28,13 +28,18 @@ _SHARES = (2, 4)
 def part_taken(
     singles: Sequence[Case], check: Callable[[Case], CaseReport]
 ) -> tuple[Case, CaseReport, tuple[Case, ...]]:
-    """Check parts of a batch that an engine refuses until it takes one: halves, quarters, at last the first case.
+    """Check parts of a batch that an engine refuses until it takes one: halves, then quarters.
 
-    The reason may be a value that some pairs have, or the column that keeps the pairs apart.
+    The reason may be a value that some pairs have, or the column that keeps the pairs apart. If the engine refuses the
+    first case alone, too, the reason is likely the statement.
 
     Returns:
-        The case that was checked last, its check, and the cases in it; none if it is no batch.
+        A case, its check, and the cases in it; none of these if it is the first case alone.
     """
+    first = with_content_id(singles[0])
+    alone = check(first)
+    if isinstance(alone.result, Unsupported):
+        return first, alone, ()
     ends = [[len(singles) * place // share for place in range(share + 1)] for share in _SHARES]
     parts = [tuple(singles[start:end]) for each in ends for start, end in itertools.pairwise(each)]
     for part in (one for one in parts if len(one) > 1):
@@ -43,8 +48,7 @@ def part_taken(
             report = check(case := with_content_id(case))
             if not isinstance(report.result, Unsupported):
                 return case, report, part
-    first = with_content_id(singles[0])
-    return first, check(first), ()
+    return first, alone, ()
 
 
 def smallest_part(
