@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.answers.rejections import same_error_class
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.log_invariants.identity_invariants import settle_ids
 from mergecheck.harness.compare.rows import unmatched_rows
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.compare.rows import UnmatchedRow
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Row, Target
+    from mergecheck.model.outcome import EngineResult
     from mergecheck.reference.trace import Effects
 
 _MOST_OFF = 3
@@ -82,8 +84,10 @@ def answer_hypotheses(report: CaseReport, differing: frozenset[Check]) -> Iterat
         differing: the observables that differ from the reference.
     """
     answer, result = report.reference.answer, report.result
-    if isinstance(answer, Rejection) and answer.error_class == MULTI_MATCH and isinstance(result, Outcome):
+    if isinstance(answer, Rejection) and answer.error_class == MULTI_MATCH and _has_written(result):
         yield AnswerHypothesis("as if several matches of a row were no error", differing)
+    elif isinstance(result, Rejection) and Check.UNCHANGED in differing:
+        yield AnswerHypothesis("as if a merge that fails kept what it had written", differing)
     if not isinstance(answer, Prediction) or not isinstance(result, Outcome) or not _same_columns(answer, result):
         return
     answer = settle_ids(answer, result).prediction  # values that the engine generates are its own (R-226)
@@ -117,6 +121,13 @@ def difference_hypotheses(
         yield from (AnswerHypothesis(text, differing) for text in _of_changes(answer, result))
     if differing <= _COUNTED:
         yield from (AnswerHypothesis(text, differing) for text in _of_counts(answer, result))
+
+
+def _has_written(result: EngineResult | None) -> bool:
+    """Return whether a merge went past the check of several matches: it may fail later, on its own files or counts."""
+    if isinstance(result, Rejection):
+        return result.unchanged is False and not same_error_class(result.error_class, MULTI_MATCH)
+    return isinstance(result, Outcome)
 
 
 def _kinds_of(effects: Effects) -> RowKinds:

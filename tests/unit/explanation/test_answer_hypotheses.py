@@ -12,11 +12,12 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.report.document import case_document
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
-from mergecheck.model.outcome import Outcome, Prediction, Unsupported
+from mergecheck.model.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.model.types.data_types import Schema
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import evaluate
 from mergecheck.reference.answer import Reference
+from mergecheck.reference.dialects import MULTI_MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +50,23 @@ class Changing:
         assert isinstance(answer, Prediction)
         metrics = {name: answer.metrics[name].low for name in NAMES}
         return self.change(Outcome(schema=answer.schema, rows=answer.rows, metrics=metrics, cdf=answer.cdf))
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Fails whatever it is given."""
+
+    result: Rejection
+    name: str = "failing"
+    version: str = "1"
+    capabilities: Capabilities = Capabilities()  # noqa: RUF009 - a frozen value
+
+    def run(self, case: Case) -> EngineResult:
+        del case
+        return self.result
 
     def close(self) -> None:
         pass
@@ -174,6 +192,21 @@ def deleting(case: Case, *, twice: bool = False) -> Case:
 def test_a_fault_of_deleted_rows_is_named(case: Case, change: Callable[[Outcome], Outcome], hypothesis: str) -> None:
     """A row that stays, a partition value of another row, and a row that is deleted for each of its matches."""
     assert reported(change, case)[0] == f"MISMATCH  acts {hypothesis}"
+
+
+@pytest.mark.parametrize(
+    ("error_class", "hypothesis"),
+    [
+        ("ACME_BAD_COMMIT", "as if several matches of a row were no error"),
+        (MULTI_MATCH, "as if a merge that fails kept what it had written"),
+    ],
+)
+def test_a_merge_that_fails_after_it_wrote_is_named(error_class: str, hypothesis: str) -> None:
+    """It went past the check of several matches, or the check came too late."""
+    failed = Rejection(error_class=error_class, message="", unchanged=False)
+    case = replace(CASE, source=Source(schema=SCHEMA, rows=((1, "x"), (1, "y"))))
+    checker = Checker(engine=Failing(failed))
+    assert checker.hypotheses(checker.check_case(case)) == (hypothesis,)
 
 
 def test_a_column_beside_generated_values_is_named() -> None:
