@@ -94,6 +94,7 @@ class Feature(Enum):
     LISTED_GENERATED = "values-for-generated-columns", 100
     # in cases of some combinations, see BROUGHT
     PARTITIONED_BY_TEXT = "partitioned-by-text", 0
+    MANY_NULL_KEYS = "many-null-keys", 0
     # names and columns
     AWKWARD_NAMES = "awkward-names", 22
     SPACED_NAMES = "names-with-spaces", 12
@@ -166,8 +167,8 @@ class Feature(Enum):
 ALWAYS_ON = (Feature.NARROW_INTEGERS, Feature.TEXT_PARTITIONS, Feature.LISTED_GENERATED)
 """What any case may have: TINYINT and SMALLINT, partitions by texts, values for generated columns. Not drawn."""
 
-BROUGHT = (Feature.PARTITIONED_BY_TEXT,)
-"""Drawn alone only for profiles that favour them: combinations of features bring them."""
+BROUGHT = (Feature.PARTITIONED_BY_TEXT, Feature.MANY_NULL_KEYS)
+"""Drawn alone only for profiles that favour them: combinations of features bring them, or a test with few examples."""
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
@@ -206,6 +207,7 @@ NEEDS = MappingProxyType(
         _F.NEVER_TRUE: (_F.CONDITIONS,),
         _F.LONG_TEXTS: (_F.FILE_PRUNING,),
         _F.KEY_RANGES: (_F.SEVERAL_FILES, _F.NULL_KEYS),
+        _F.MANY_NULL_KEYS: (_F.NULL_KEYS,),
         _F.PARTIAL_VALUES: (_F.EXPLICIT,),
         _F.NESTED_UPDATE: (_F.NESTED_TYPES, _F.EXPLICIT),
         _F.PARTITIONED_BY_TEXT: (_F.PARTITIONS,),

@@ -91,7 +91,7 @@ def cases(engine: Engine | type[Engine] | None = None, *, profile: Profile | Non
     """
     if profile is not None or engine is None:
         return strategies.cases(profile=profile or strategies.DEFAULT_PROFILE)
-    many_null_keys = frozenset({strategies.Feature.NULL_KEYS.value})
+    many_null_keys = frozenset({strategies.Feature.NULL_KEYS.value, strategies.Feature.MANY_NULL_KEYS.value})
     return cases_for(engine, focus=many_null_keys - engine.capabilities.features_off)
 
 

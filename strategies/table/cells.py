@@ -47,6 +47,8 @@ def cells(
         return small_values(column.type, span=_MANY_VALUES if awkward else _PARTITION_SPAN, null_weight=int(nullable))
     width = min(span, max(2, len(domain(column.type)) - FRESH)) if is_key else _VALUE_SPAN
     null_weight = max(1, width // 4) if is_key and Feature.KEY_RANGES in features else 1
+    if is_key and Feature.MANY_NULL_KEYS in features:
+        null_weight = max(1, width // 2)
     return small_values(column.type, span=width, null_weight=null_weight * nullable)
 
 
@@ -72,7 +74,7 @@ def source_keys(
     nulls = repeated = 0
     if Feature.NULL_KEYS in features:
         # NULL lies in no range
-        nulls = 5 if Feature.KEY_RANGES in features else 1
+        nulls = 5 if features & {Feature.KEY_RANGES, Feature.MANY_NULL_KEYS} else 1
     if Feature.DUPLICATE_SOURCE_KEYS in features:
         repeated = 3
     return weighted(
