@@ -12,9 +12,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.counting_invariants import COPIED, DELETED, INSERTED, UPDATED, counting_invariants
+from mergecheck.harness.compare.counting_invariants import COPIED, DELETED, INSERTED, UPDATED
 from mergecheck.harness.compare.feed_balance import REMOVING, feed_balance
-from mergecheck.harness.compare.invariants import invariant_mismatches
+from mergecheck.harness.compare.invariants import count_mismatches, invariant_mismatches
 from mergecheck.harness.compare.log_invariants.commit_invariants import AGAINST
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.explanation.answer_hypotheses import AnswerHypothesis, RowKinds, difference_hypotheses
@@ -287,31 +287,21 @@ def _other_tables(result: Outcome, balance: Sequence[RowBalance]) -> Iterator[Ou
 def _other_counts(report: CaseReport, result: Outcome) -> Iterator[Outcome]:
     """Change one count, and the totals that it is part of, by the least that mends most; nothing if several do."""
     before, after, present = len(physical_rows(report.case.target)), len(result.rows), report.facts.clauses_present
-    now = sum(1 for _ in counting_invariants(before, after, metrics=result.metrics, path=result.path, present=present))
     numbers = {0, before, after, *(result.metrics[name] for name in _TOTALS if name in result.metrics)}
     numbers |= set(Counter(row[-1] for row in result.cdf or ()).values())
     if isinstance(result, TableOutcome):
         numbers |= {result.num_records_added, result.num_records_removed}
     amounts = sorted({one - other for one in numbers for other in numbers} - {0}, key=lambda n: (abs(n), n))
+    chains = [(name, *chain) for name, chains in _TOTALS.items() for chain in chains]
     mended: list[tuple[int, int, str, Outcome]] = []
-    for name, chains in _TOTALS.items():
-        for chain in chains:
-            names = (name, *chain)
-            if not result.metrics.keys() >= set(names):
-                continue
-            for amount in amounts:
-                metrics = {**result.metrics, **{one: result.metrics[one] + amount for one in names}}
-                if min(metrics[one] for one in names) < 0:
-                    continue
-                kept = counting_invariants(before, after, metrics=metrics, path=result.path, present=present)
-                if sum(1 for _ in kept) > now:
-                    continue
+    for names in (names for names in chains if result.metrics.keys() >= set(names)):
+        for amount in amounts:
+            metrics = {**result.metrics, **{one: result.metrics[one] + amount for one in names}}
+            if min(metrics[one] for one in names) >= 0:
                 wanted = replace(result, metrics=metrics)
-                left = _invariants(report, wanted).total()
-                mended.append((left, len(names), name, wanted))
-    if not mended:
-        return
-    fewest = min(one[:2] for one in mended)
+                left = sum(1 for _ in count_mismatches(report.case, wanted, present, before=before))
+                mended.append((left, len(names), names[0], wanted))
+    fewest = min((one[:2] for one in mended), default=None)
     best = [one for one in mended if one[:2] == fewest]
     if len({name for *_, name, _ in best}) == 1:
         yield best[0][-1]
