@@ -77,6 +77,7 @@ _WIDER = 2  # a pair of drawn tables costs more than one of the first case: colu
 _NUM_DRAWN = 5
 _NUM_EVALUATIONS = 2  # of a statement: until the pairs that fail are known
 _MIN_PAIRS = 64
+_BATCH_SECONDS = 1.0
 _MEASURED_PAIRS = 256
 _CLOCK_SECONDS = 0.001
 _logger = logging.getLogger(__name__)
@@ -196,8 +197,8 @@ class FuzzOptions:
         budget: when the run ends.
         numbers: the numbers of the seed's cases; None for all from 0.
         steer: prefer cases that reach new cells of the case space.
-        batch_size: pairs of tables that are checked in one merge, if a case allows it; None for as many as cost about
-            as much as the statement itself, and for ``RANGE_BATCH`` if ``numbers`` are given.
+        batch_size: pairs of tables that are checked in one merge, if a case allows it; None for as many as are
+            checked in about a second, and for ``RANGE_BATCH`` if ``numbers`` are given.
         num_jobs: cases that are checked at once.
         features_off: names of features that no case has, besides those that the engine lacks.
         focus: names of features that more cases than usual may use.
@@ -293,10 +294,9 @@ def checks_each_alone(max_cases: int | None, oracle: Oracle) -> bool:
 
 
 def measured_batch_size(checker: Checker, stream: strategies.Stream[Case], seed: int) -> int:
-    """Return the number of pairs of tables that cost about as much as a statement itself: a power of four.
+    """Measure what a statement costs and what a pair of tables does, and return the number of pairs for a batch.
 
-    A power of four, so that two runs on one machine rarely differ. A larger batch has the pairs of a smaller one. A
-    statement costs what the engine takes for one, and what drawing it and asking the reference take.
+    A statement costs what the engine takes for one, and what drawing it and asking the reference take.
 
     Args:
         checker: has the engine, which is warm.
@@ -309,7 +309,20 @@ def measured_batch_size(checker: Checker, stream: strategies.Stream[Case], seed:
         return 1
     per_pair = _WIDER * max(many - alone, _CLOCK_SECONDS) / num_pairs
     own = statistics.median(_own_seconds(checker, stream, seed, index) for index in range(_NUM_DRAWN))
-    return max(_MIN_PAIRS, int(4 ** round(math.log((alone + own) / per_pair, 4))))
+    return num_pairs_for(alone + own, per_pair)
+
+
+def num_pairs_for(statement: float, per_pair: float) -> int:
+    """Return the number of pairs for which there is room in a second, but at least as many as cost one statement.
+
+    It is a power of four, so that two runs on one machine rarely differ; a larger batch has the pairs of a smaller one.
+
+    Args:
+        statement: the seconds that a statement takes without its pairs.
+        per_pair: the seconds that a pair takes.
+    """
+    room = max(statement, _BATCH_SECONDS - statement)
+    return max(_MIN_PAIRS, int(4 ** round(math.log(room / per_pair, 4))))
 
 
 def _own_seconds(checker: Checker, stream: strategies.Stream[Case], seed: int, index: int) -> float:

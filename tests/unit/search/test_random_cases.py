@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.search.session import cases_for
+from mergecheck.harness.search.session import cases_for, num_pairs_for
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.outcome import Unsupported
@@ -92,3 +92,18 @@ def test_a_feature_that_is_left_out_cannot_be_focused_on() -> None:
 def test_an_unknown_feature_is_named() -> None:
     with pytest.raises(UserInputError, match="Did you mean 'change-data-feed'"):
         num_with_feed("change-data-fed")
+
+
+@pytest.mark.parametrize(
+    ("statement", "per_pair", "wanted"),
+    [
+        (0.1, 0.001, 1024),  # room for 900 in a second
+        (0.5, 0.002, 256),
+        (3.0, 0.003, 1024),  # a statement takes longer than a second: its pairs may take as long
+        (0.1, 0.1, 64),
+        (0.1, 0.00001, 65536),
+    ],
+)
+def test_a_batch_takes_about_a_second(statement: float, per_pair: float, wanted: int) -> None:
+    """Slow statements are shared by more pairs, and there is no upper limit."""
+    assert num_pairs_for(statement, per_pair) == wanted
