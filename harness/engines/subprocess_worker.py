@@ -91,14 +91,15 @@ class WorkerProcess:
             return Rejection(error_class=TIMED_OUT, message=str(error))
 
     def _ask_in_steps(self, request: dict[str, Any], timeout: float, at: Callable[[], None] | None) -> dict[str, Any]:
+        writer = {"writer": request["writer"]} if "writer" in request else {}
         answer = self.ask(request, timeout=timeout)
         while at is not None and answer.get("stopped"):
             try:
                 at()
             except BaseException:
-                self.ask({"do": "end"}, timeout=timeout)
+                self.ask({"do": "end", **writer}, timeout=timeout)
                 raise
-            answer = self.ask({"do": "go on"}, timeout=timeout)
+            answer = self.ask({"do": "go on", **writer}, timeout=timeout)
         return answer
 
     def _exchange(self, child: subprocess.Popen[str], request: dict[str, Any], *, timeout: float) -> dict[str, Any]:

@@ -27,6 +27,7 @@ ELSEWHERE = {
     "harness/delta/tables/checkpoints.py": "a table in a folder that the harness made",
     "harness/delta/tables/vectors.py": "the same",
     "harness/delta/write.py": "the same",
+    "harness/engines/iceberg/shared_table.py": "the same",
     "harness/engines/iceberg/tables.py": "the same",
     "harness/engines/spark_versions/delta.py": "the same",
     "harness/lab/scale/tables/generate.py": "the same",

@@ -25,6 +25,7 @@ from mergecheck.harness.engines.iceberg.settings import (
     lacking,
     session_settings,
 )
+from mergecheck.harness.engines.iceberg.shared_table import SHARED, SharedTable, WriterOfIceberg
 from mergecheck.harness.engines.iceberg.tables import (
     CATALOG,
     LOADING,
@@ -32,6 +33,7 @@ from mergecheck.harness.engines.iceberg.tables import (
     ROW_IDS,
     SOURCE,
     TARGET,
+    catalog_settings,
     creation,
     has_row_ids,
     newest_snapshot,
@@ -56,10 +58,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mergecheck.harness.engine import Diagnosis, Engine
+    from mergecheck.harness.engine import Diagnosis, Engine, Lost, Point, Written
     from mergecheck.harness.engines.iceberg.tables import Snapshot
     from mergecheck.harness.engines.spark_versions.spark_version import ReleaseOnSpark
-    from mergecheck.model.case import Case, Row
+    from mergecheck.model.case import Case, Row, Target
     from mergecheck.model.outcome import EngineResult
 
 RELEASE = "1.12.0+spark4.1"
@@ -102,6 +104,7 @@ class IcebergEngine:
         self.version = str(self._release)
         self._child = SparkChild(_setup(self._release))
         self._table = self._child.warehouse / NAMESPACE / TARGET
+        self._shared = SharedTable(self._child)
 
     @classmethod
     def at_version(cls, version: str) -> Self:
@@ -153,6 +156,32 @@ class IcebergEngine:
             if (failed := made.get("failed")) is not None:
                 return Unsupported(f"a table that Iceberg does not make: {failed['class']}")
             return self._merged(case, directory)
+
+    def fork(self) -> WriterOfIceberg:
+        """Return a writer with a session of its own, which shares a table with others."""
+        return WriterOfIceberg(self._shared, version=self.version, capabilities=self.capabilities)
+
+    def run_in_steps(
+        self, case: Case, table: Path, at: Callable[[Point], None]
+    ) -> Written | Lost | Rejection | Unsupported:
+        """Merge into the shared table, and stop at each point."""
+        return self.fork().run_in_steps(case, table, at)
+
+    def make_table(self, target: Target, isolation: str) -> Unsupported | None:
+        """Make the shared table anew."""
+        return self._shared.make(target, isolation)
+
+    def newest_version(self) -> int:
+        """Return the number of commits since the shared table was made."""
+        return self._shared.newest_version()
+
+    def table_at(self, version: int) -> tuple[Schema, tuple[Row, ...]]:
+        """Read a version of the shared table."""
+        return self._shared.at(version)
+
+    def execute(self, sql: str) -> None:
+        """Carry out a statement of another writer on the shared table."""
+        self._shared.execute(sql)
 
     def close(self) -> None:
         """End the child."""
@@ -238,7 +267,6 @@ def _release(version: str) -> ReleaseOnSpark:
 def _setup(release: ReleaseOnSpark) -> Setup:
     spark = release.spark
     artifact = f"iceberg-spark-runtime-{spark}_{spark.scala}"
-    catalog = f"spark.sql.catalog.{CATALOG}"
     return Setup(
         spark=spark,
         jars=(
@@ -252,11 +280,8 @@ def _setup(release: ReleaseOnSpark) -> Setup:
         ),
         settings={
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-            catalog: "org.apache.iceberg.spark.SparkCatalog",
-            f"{catalog}.type": "hadoop",
-            f"{catalog}.default-namespace": NAMESPACE,
-            f"{catalog}.cache-enabled": "false",
-            f"{catalog}.warehouse": "{warehouse}",
+            **catalog_settings(CATALOG, folder="{warehouse}"),
+            **catalog_settings(SHARED, folder=f"{{warehouse}}/{SHARED}"),
             "spark.sql.defaultCatalog": CATALOG,
             # The source is a Parquet file here, and Spark's reader loses rows with NaN and with the other zero.
             "spark.sql.parquet.filterPushdown": "false",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CATALOG, NAMESPACE, TARGET, SOURCE = "ice", "cases", "target", "source"
 _INITIAL = "mergecheck_initial"
+_COMMANDS = ("delete", "update", "merge")
 ROW_IDS = ("_row_id", "_last_updated_sequence_number")
 """Columns of the metadata of each row, in format 3."""
 
@@ -46,6 +47,18 @@ class Snapshot:
     summary: Mapping[str, str]
 
 
+def catalog_settings(name: str, *, folder: str) -> dict[str, str]:
+    """Return the settings of a session that has a catalog of files in a folder; see ``Setup.settings``."""
+    catalog = f"spark.sql.catalog.{name}"
+    return {
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.default-namespace": NAMESPACE,
+        f"{catalog}.cache-enabled": "false",
+        f"{catalog}.warehouse": folder,
+    }
+
+
 def write_files(rows: Sequence[Sequence[Row]], schema: Schema, directory: Path) -> None:
     """Write rows as Parquet files, one for each of the given ones; without rows, an empty file."""
     directory.mkdir()
@@ -53,12 +66,13 @@ def write_files(rows: Sequence[Sequence[Row]], schema: Schema, directory: Path) 
         pq.write_table(rows_to_table(part, schema), directory / f"{number:05}.parquet")
 
 
-def creation(case: Case, files: Path) -> list[dict[str, Any]]:
+def creation(case: Case, files: Path, *, isolation: str = "") -> list[dict[str, Any]]:
     """List the steps that make the target.
 
     Args:
         case: the case.
         files: its rows (``write_files``).
+        isolation: the level of its changes, ``serializable`` or ``snapshot``; empty for Iceberg's default.
     """
     target, mode = case.target, mode_of(case)
     columns = ", ".join(
@@ -67,7 +81,8 @@ def creation(case: Case, files: Path) -> list[dict[str, Any]]:
     parts = ", ".join(quote(name) for name in target.partition_by)
     properties = {
         "format-version": str(format_of(case)),
-        **{f"write.{command}.mode": mode for command in ("delete", "update", "merge")},
+        **{f"write.{command}.mode": mode for command in _COMMANDS},
+        **({f"write.{command}.isolation-level": isolation for command in _COMMANDS} if isolation else {}),
         "write.distribution-mode": "none",
         "write.spark.fanout.enabled": "true",
     }

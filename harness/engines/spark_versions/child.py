@@ -23,7 +23,7 @@ from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.processes.temp_dirs import owned_prefix, temporary_files_option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mergecheck.harness.engines.spark.maven_jars import JarSet
     from mergecheck.harness.engines.spark_versions.spark_version import SparkVersion
@@ -128,7 +128,13 @@ class SparkChild:
         return self._scratch / "warehouse"
 
     def run(
-        self, steps: Sequence[Mapping[str, Any]], *, conf: Mapping[str, str], cleanup: Sequence[str] = ()
+        self,
+        steps: Sequence[Mapping[str, Any]],
+        *,
+        conf: Mapping[str, str],
+        cleanup: Sequence[str] = (),
+        writer: str = "",
+        at: Callable[[], None] | None = None,
     ) -> dict[str, Any] | Rejection:
         """Run steps; a child that ends or takes too long is the engine's answer.
 
@@ -136,6 +142,8 @@ class SparkChild:
             steps: see ``worker``.
             conf: settings that the session has for these steps alone.
             cleanup: statements that are run whatever happens.
+            writer: whose session it is, if several threads ask; of these, one runs at a time.
+            at: called when a step of a writer stops, see ``stops_at`` in ``worker``.
 
         Raises:
             EngineDownError: if the child does not even start.
@@ -146,8 +154,9 @@ class SparkChild:
             "conf": dict(conf),
             "steps": [dict(step) for step in steps],
             "finally": list(cleanup),
+            **({"writer": writer} if writer else {}),
         }
-        answer = self._worker.answer(request, timeout=self._timeout)
+        answer = self._worker.answer(request, timeout=self._timeout, at=at)
         self._timeout = _TIMEOUT if isinstance(answer, dict) else _START_TIMEOUT
         return answer
 

@@ -15,7 +15,9 @@ merge of this project. One JSON document per line each way. ``{"do": "version"}`
              of its result under ``name``. With ``plans``, as for ``sql``
 ===========  ============================================================================================
 
-A step may have a ``step``, its name in ``failed``.
+A step may have a ``step``, its name in ``failed``. A request may have a ``writer``, whose session it runs in. A step of
+such a request with ``stops_at``, the name of a class of Iceberg's events, stops at the first such event: the answer is
+``{"stopped": true}`` then, and the step goes on by ``{"do": "go on"}``, or fails by ``{"do": "end"}``, with the writer.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ import sys
 import threading
 import warnings
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Spark's error for a task whose own error is the cause.
 _WRAPPERS = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "_LEGACY_ERROR_TEMP_2054"})
@@ -44,15 +49,87 @@ def main() -> None:
     settings: dict[str, str] = {}
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    stops = _Stops(out, lines)
     while True:
         request = json.loads(lines.get())
         if request["do"] == "version":
             answer: dict[str, Any] = {"version": version("pyspark")}
         else:
             spark = spark or _started(request["session"])
-            answer = _run(spark, request, settings)
-        out.write(json.dumps(answer) + "\n")
-        out.flush()
+            if "writer" in request:
+                stops.serve(spark, request)
+                continue
+            answer = _run(spark, request, settings, stops)
+        stops.write(answer)
+
+
+class _Stops:
+    """A listener to events of Iceberg, which the JVM calls: it stops the step that runs at its first event.
+
+    Requests of writers run in threads, each with a session, so that others go on while one is stopped. One runs at a
+    time: whoever hears of the event, it is the event of the writer that runs.
+    """
+
+    def __init__(self, out: Any, lines: queue.SimpleQueue[str]) -> None:  # noqa: ANN401 - a stream of texts
+        self._out, self._lines = out, lines
+        self._events: set[str] = set()
+        self._writers: dict[str, tuple[Any, dict[str, str], queue.SimpleQueue[str]]] = {}
+        self._armed = ""
+
+    def serve(self, spark: Any, request: dict[str, Any]) -> None:  # noqa: ANN401 - a session
+        """Run a writer's request in a thread, or let the thread go on; its answer is the next line of this process."""
+        name = request["writer"]
+        if name not in self._writers:
+            self._writers[name] = (spark.newSession(), {}, queue.SimpleQueue())
+        session, settings, orders = self._writers[name]
+        if request["do"] == "run":
+            threading.Thread(target=self._run, args=(session, request, settings), daemon=True).start()
+        else:
+            orders.put(request["do"])
+
+    @contextlib.contextmanager
+    def at(self, spark: Any, event: str | None, writer: str) -> Iterator[None]:  # noqa: ANN401 - a session
+        """Stop at the next event of a class while this lasts."""
+        if event is not None and event not in self._events:
+            self._listen(spark, event)
+        self._armed = writer if event is not None else ""
+        try:
+            yield
+        finally:
+            self._armed = ""
+
+    def notify(self, _event: Any) -> None:  # noqa: ANN401 - a Java object
+        """Stop; an error is raised in the thread of the JVM that has the event."""
+        if not self._armed:
+            return
+        _, _, orders = self._writers[self._armed]
+        self._armed = ""
+        self.write({"stopped": True})
+        if orders.get() == "end":
+            raise RuntimeError("this writer is not needed any more")
+
+    def write(self, answer: dict[str, Any]) -> None:
+        """Write a line of this process."""
+        self._out.write(json.dumps(answer) + "\n")
+        self._out.flush()
+
+    def _run(self, session: Any, request: dict[str, Any], settings: dict[str, str]) -> None:  # noqa: ANN401 - a session
+        self.write(_run(session, request, settings, self))
+
+    def _listen(self, spark: Any, event: str) -> None:  # noqa: ANN401 - a session
+        from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415 - PySpark's, as above
+
+        gateway = spark.sparkContext._gateway  # noqa: SLF001 - PySpark's own door to py4j
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+        loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        kind = gateway.jvm.java.lang.Class.forName(event, True, loader)  # noqa: FBT003 - Java has no keywords
+        gateway.jvm.org.apache.iceberg.events.Listeners.register(self, kind)
+        self._events.add(event)
+
+    class Java:
+        """What py4j reads."""
+
+        implements: ClassVar[list[str]] = ["org.apache.iceberg.events.Listener"]
 
 
 def _read(lines: queue.SimpleQueue[str]) -> None:
@@ -78,13 +155,19 @@ def _started(session: dict[str, str]) -> Any:  # noqa: ANN401 - the imports of t
     return spark
 
 
-def _run(spark: Any, request: dict[str, Any], settings: dict[str, str]) -> dict[str, Any]:  # noqa: ANN401 - a session
+def _run(
+    spark: Any,  # noqa: ANN401 - a session
+    request: dict[str, Any],
+    settings: dict[str, str],
+    stops: _Stops,
+) -> dict[str, Any]:
     answer: dict[str, Any] = {"results": {}, "plans": []}
     step: dict[str, Any] = {"step": "setting"}
     try:
         _apply(spark, request["conf"], settings)
         for step in request["steps"]:
-            _do(spark, step, answer)
+            with stops.at(spark, step.get("stops_at"), request.get("writer", "")):
+                _do(spark, step, answer)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - whatever the engine raises is its answer

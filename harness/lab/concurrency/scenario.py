@@ -149,8 +149,8 @@ def said(action: Action) -> str:
         conf = "".join(f"  -- SET {name} = {value}" for name, value in action.conf.items())
         return f"{action.sql}{rows}{conf}"
     if isinstance(action, ReplaceTable):
-        return f"delta-rs: replaces the table by ({action.schema.ddl()}) with {_rows_text(action.rows)}"
-    return f"delta-rs: {action}"
+        return f"replaces the table by ({action.schema.ddl()}) with {_rows_text(action.rows)}"
+    return f"{action}"
 
 
 def _rows_text(rows: Sequence[Row]) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
+import queue
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,6 +183,10 @@ class Session:
     schema = None
 
 
+def stops(out: io.StringIO) -> Any:
+    return worker._Stops(out, queue.SimpleQueue())
+
+
 def test_the_child_runs_steps_under_their_settings_alone() -> None:
     spark, settings = Session(), {}
     request = {
@@ -185,19 +194,61 @@ def test_the_child_runs_steps_under_their_settings_alone() -> None:
         "steps": [{"sql": "CREATE"}, {"sql": "MERGE", "name": "row"}],
         "finally": ["DROP"],
     }
-    assert worker._run(spark, request, settings) == {"results": {"row": [{"recursive": True}]}, "plans": []}
+    assert worker._run(spark, request, settings, stops(io.StringIO())) == {
+        "results": {"row": [{"recursive": True}]},
+        "plans": [],
+    }
     assert spark.heard == ["CREATE", "MERGE", "DROP"]
     assert spark.settings == {"a": "1", "b": "2"}
-    worker._run(spark, {"conf": {"b": "3"}, "steps": [], "finally": []}, settings)
+    worker._run(spark, {"conf": {"b": "3"}, "steps": [], "finally": []}, settings, stops(io.StringIO()))
     assert spark.settings == {"b": "3"}
 
 
 def test_a_step_that_fails_ends_the_request_and_what_was_made_is_dropped() -> None:
     spark = Session()
     request = {"conf": {}, "steps": [{"sql": "FAIL", "step": "merge"}, {"sql": "NEVER"}], "finally": ["FAIL", "DROP"]}
-    answer = worker._run(spark, request, {})
+    answer = worker._run(spark, request, {}, stops(io.StringIO()))
     assert answer["failed"] == {"step": "merge", "class": "ValueError", "message": "no such table"}
     assert spark.heard == ["FAIL", "FAIL", "DROP"]
+
+
+class WritersSession(Session):
+    """A session of which a writer's is made, and whose merge is an event that a listener hears."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listener: Any = None
+
+    def newSession(self) -> WritersSession:  # noqa: N802 - as PySpark spells it
+        return self
+
+    def sql(self, text: str) -> Session:
+        if text == "MERGE":
+            self.listener.notify(None)
+        return super().sql(text)
+
+
+@pytest.mark.parametrize(("order", "ending"), [("go on", {"results": {}, "plans": []}), ("end", "RuntimeError")])
+def test_a_writer_stops_at_an_event_and_goes_on_or_ends(order: str, ending: object) -> None:
+    """Its merge waits in a thread of its own; the next line is its answer."""
+    out, spark = io.StringIO(), WritersSession()
+    spark.listener = gates = stops(out)
+    gates._events.add("Scan")  # as if the listener were known to Iceberg already
+    step = {"sql": "MERGE", "step": "merge", "stops_at": "Scan"}
+    gates.serve(spark, {"do": "run", "writer": "a", "conf": {}, "steps": [step], "finally": []})
+    assert lines_of(out, 1) == [{"stopped": True}]
+    gates.serve(spark, {"do": order, "writer": "a"})
+    answer = lines_of(out, 2)[1]
+    assert answer == ending or answer["failed"]["class"] == ending
+
+
+def lines_of(out: io.StringIO, number: int) -> list[dict[str, Any]]:
+    """Wait for so many lines."""
+    for _ in range(500):
+        if len(lines := out.getvalue().splitlines()) >= number:
+            return [json.loads(line) for line in lines]
+        time.sleep(0.01)
+    raise AssertionError(out.getvalue())
 
 
 def test_the_child_answers_before_it_starts_spark() -> None:

@@ -245,7 +245,7 @@ def test_conflicts_are_graded_only_if_the_log_is_a_serial_order() -> None:
 def test_a_replaced_table() -> None:
     """Has the new columns and the new rows alone; a merge that follows is answered by its names."""
     swapped = ReplaceTable(parse_schema("v INT, k INT"), ((100, 1),))
-    assert said(swapped) == "delta-rs: replaces the table by (v INT, k INT) with (100, 1)"
+    assert said(swapped) == "replaces the table by (v INT, k INT) with (100, 1)"
     left = after(TARGET, Writer("w", swapped), MergeReference())
     assert left.commits
     assert (left.target.schema, left.target.rows) == (swapped.schema, ((100, 1),))
