@@ -39,7 +39,7 @@ def value_of_key(container: Typed, key: Typed) -> Typed:
         UnsupportedByReferenceError: for keys of another type than the map's, and types that are compared otherwise.
     """
     if not isinstance(container.type, MapType) or container.type.key != key.type:
-        raise UnsupportedByReferenceError("a key of another type than those of the map")
+        raise UnsupportedByReferenceError("a key of another type than the keys of the map")
     _check_key(container.type)
     return combine(f"({container.sql})[{key.sql}]", container.type.value, container, key)
 
@@ -68,7 +68,7 @@ def _has_key(operands: Sequence[exp.Expr], translate: Translate) -> Typed:
     found, data_type = _map(operands[0], translate)
     key = translate(operands[1])
     if key.type != data_type.key:
-        raise UnsupportedByReferenceError("a key of another type than those of the map")
+        raise UnsupportedByReferenceError("a key of another type than the keys of the map")
     null = f"({found.sql}) IS NULL OR ({key.sql}) IS NULL"
     sql = f"CASE WHEN {null} THEN NULL ELSE list_contains(map_keys({found.sql}), {key.sql}) END"
     return combine(sql, BOOLEAN, found, key)

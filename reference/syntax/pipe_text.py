@@ -152,7 +152,7 @@ def _replaced(left: _Left, step: Tree, write: Write) -> str | None:
 
 
 def _organized(left: _Left, organization: Tree, write: Write) -> _Left:
-    """Write ORDER BY, LIMIT and OFFSET; those of the next step may stand behind the order of this one."""
+    """Write ORDER BY, LIMIT and OFFSET; the ones of the next step may follow the order of this one."""
     if organization.trees("windows"):
         raise RejectedError("UNSUPPORTED_FEATURE.CLAUSE_WITH_PIPE_OPERATORS", "WINDOW behind |>")
     text = write(organization)
