@@ -65,7 +65,7 @@ def test_observations_have_the_form_that_hypothesis_documents(mergecheck: Mergec
     assert {one["property"] for one in found} == {f"mergecheck fuzz --engine {FAULTY}"}
     assert len({one["run_start"] for one in found}) == 1
     assert before <= found[0]["run_start"] <= time.time()
-    assert re.search(rf"^{len(cases)} statements?, \d+ pairs of tables in ", ended.out, re.MULTILINE)
+    assert re.search(rf"^{len(cases)} statements?, [\d,]+ pairs of tables in ", ended.out, re.MULTILINE)
     for one in cases:
         assert one["status"] in {"passed", "failed", "gave_up"}
         assert bool(one["status_reason"]) == (one["status"] != "passed")
