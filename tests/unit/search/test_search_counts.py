@@ -252,7 +252,7 @@ def test_a_share_of_the_statements_stays_alone(tmp_path: Path) -> None:
     assert len(alone) >= 10
     assert any(isinstance(evaluate(case).answer, Rejection) for case in alone)
     line = size_line(run.summary)
-    assert line.startswith(f"40 statements, {counts.num_pairs} pairs of tables in ")
+    assert line.startswith(f"40 statements, {counts.num_pairs:,} pairs of tables in ")
 
 
 def test_a_batch_that_the_engine_refuses_is_checked_as_its_first_case(tmp_path: Path) -> None:
