@@ -25,7 +25,7 @@ from mergecheck.harness.engines.iceberg.settings import (
     lacking,
     session_settings,
 )
-from mergecheck.harness.engines.iceberg.shared_table import SHARED, SharedTable, WriterOfIceberg
+from mergecheck.harness.engines.iceberg.shared_table import SHARED, IcebergWriter, SharedTable
 from mergecheck.harness.engines.iceberg.tables import (
     CATALOG,
     LOADING,
@@ -157,9 +157,9 @@ class IcebergEngine:
                 return Unsupported(f"a table that Iceberg does not make: {failed['class']}")
             return self._merged(case, directory)
 
-    def fork(self) -> WriterOfIceberg:
+    def fork(self) -> IcebergWriter:
         """Return a writer with a session of its own, which shares a table with others."""
-        return WriterOfIceberg(self._shared, version=self.version, capabilities=self.capabilities)
+        return IcebergWriter(self._shared, version=self.version, capabilities=self.capabilities)
 
     def run_in_steps(
         self, case: Case, table: Path, at: Callable[[Point], None]

@@ -1,8 +1,8 @@
-"""The table of Iceberg that several writers share, each with a session of its own: it is made, changed and read here.
+"""The table of Iceberg that several writers share, each with a session of its own.
 
-It lies in a catalog of files beside the one of cases. A writer is held by Iceberg's own events: each scan of a
-table is one (``ScanEvent``), which comes when the files of the snapshot are planned. The snapshots are chosen by then,
-for the statement was analysed; behind it lie the reading of the files, which never change, and the commit.
+It has a catalog of its own. Iceberg's events stop a writer: it sends a ``ScanEvent`` when it plans the files of a
+snapshot. The statement was analysed before, so its snapshots are chosen. After the event it reads the files, which
+never change, and commits.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _HERE = ({"step": "use", "sql": f"USE {SHARED}.{NAMESPACE}"},)
 _BACK = (f"DROP VIEW IF EXISTS {SOURCE}", f"USE {CATALOG}.{NAMESPACE}")
 _SCAN = "org.apache.iceberg.events.ScanEvent"
 _LOST = frozenset({"ValidationException", "CommitFailedException"})
-"""Iceberg's errors for a commit that other commits are in the way of."""
+"""Iceberg's errors for a commit that conflicts with another one."""
 _VECTORS, _TRACKING = "delta.enableDeletionVectors", "delta.enableRowTracking"
 _KINDS: Mapping[str, Mapping[str, str]] = {
     _VECTORS: {MODE: MERGE_ON_READ, FORMAT: "3"},
     _TRACKING: {FORMAT: "3"},
 }
-"""What comes closest to features of Delta Lake: deletion vectors, and row ids."""
+"""The kind of table that comes closest to a feature of Delta Lake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class SharedTable:
         return answer
 
 
-class WriterOfIceberg:
+class IcebergWriter:
     """A writer of the shared table; it runs no cases of its own."""
 
     name = "iceberg"
@@ -160,7 +160,7 @@ class WriterOfIceberg:
         """Run no case."""
         return Unsupported(f"anything but the shared table: {case.id}")
 
-    def fork(self) -> WriterOfIceberg:
+    def fork(self) -> IcebergWriter:
         """Return another writer."""
         return type(self)(self._table, version=self.version, capabilities=self.capabilities)
 
@@ -176,7 +176,7 @@ class WriterOfIceberg:
 
 
 def _case_of(target: Target) -> Case:
-    """Return a case with the kind of table that comes closest to the features of Delta Lake that a target has."""
+    """Return a case whose settings choose the kind of table for a target's features."""
     conf: dict[str, str] = {}
     for name, kind in _KINDS.items():
         if target.properties.get(name) == "true":
@@ -185,5 +185,5 @@ def _case_of(target: Target) -> Case:
 
 
 def _without_partitions(case: Case) -> Case:
-    """Return a case as ``lacking`` is asked about it: its doubt about partitions by texts is of empty texts alone."""
+    """Return a case for ``lacking``, which refuses partitions by texts because of empty texts; scenarios have none."""
     return replace(case, target=replace(case.target, partition_by=(), properties={}))

@@ -49,7 +49,7 @@ def main() -> None:
     settings: dict[str, str] = {}
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(lines,), daemon=True).start()
-    stops = _Stops(out, lines)
+    stops = _Stops(out)
     while True:
         request = json.loads(lines.get())
         if request["do"] == "version":
@@ -67,11 +67,11 @@ class _Stops:
     """A listener to events of Iceberg, which the JVM calls: it stops the step that runs at its first event.
 
     Requests of writers run in threads, each with a session, so that others go on while one is stopped. One runs at a
-    time: whoever hears of the event, it is the event of the writer that runs.
+    time, so that an event is always of the writer that runs.
     """
 
-    def __init__(self, out: Any, lines: queue.SimpleQueue[str]) -> None:  # noqa: ANN401 - a stream of texts
-        self._out, self._lines = out, lines
+    def __init__(self, out: Any) -> None:  # noqa: ANN401 - a stream of texts
+        self._out = out
         self._events: set[str] = set()
         self._writers: dict[str, tuple[Any, dict[str, str], queue.SimpleQueue[str]]] = {}
         self._armed = ""

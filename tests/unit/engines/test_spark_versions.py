@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import queue
 import sys
 import time
 from importlib.metadata import version
@@ -184,7 +183,7 @@ class Session:
 
 
 def stops(out: io.StringIO) -> Any:
-    return worker._Stops(out, queue.SimpleQueue())
+    return worker._Stops(out)
 
 
 def test_the_child_runs_steps_under_their_settings_alone() -> None:
@@ -232,12 +231,12 @@ class WritersSession(Session):
 def test_a_writer_stops_at_an_event_and_goes_on_or_ends(order: str, ending: object) -> None:
     """Its merge waits in a thread of its own; the next line is its answer."""
     out, spark = io.StringIO(), WritersSession()
-    spark.listener = gates = stops(out)
-    gates._events.add("Scan")  # as if the listener were known to Iceberg already
+    spark.listener = listener = stops(out)
+    listener._events.add("Scan")  # as if the listener were known to Iceberg already
     step = {"sql": "MERGE", "step": "merge", "stops_at": "Scan"}
-    gates.serve(spark, {"do": "run", "writer": "a", "conf": {}, "steps": [step], "finally": []})
+    listener.serve(spark, {"do": "run", "writer": "a", "conf": {}, "steps": [step], "finally": []})
     assert lines_of(out, 1) == [{"stopped": True}]
-    gates.serve(spark, {"do": order, "writer": "a"})
+    listener.serve(spark, {"do": order, "writer": "a"})
     answer = lines_of(out, 2)[1]
     assert answer == ending or answer["failed"]["class"] == ending
 
