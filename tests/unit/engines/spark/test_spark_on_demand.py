@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engines.spark_values.on_demand import SparkNotStarted, SparkOnDemand
@@ -11,8 +15,6 @@ from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
 SCHEMA = parse_schema("id INT, v STRING")
@@ -27,14 +29,31 @@ def case_of(value: str) -> Case:
     )
 
 
-def test_without_java_the_reason_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    reference = MergeReference(SparkOnDemand())
-    for _ in range(2):  # the second question gets the same answer
-        answer = reference.evaluate(case_of("soundex(s.v)")).answer
-        assert isinstance(answer, Unsupported)
-        assert answer.reason.endswith("Spark does not start: Spark needs Java 17 or newer, and no java was found.")
+ASKS_TWICE = """
+from mergecheck.harness.engines.spark_values.on_demand import SparkOnDemand
+from mergecheck.reference import MergeReference
+from test_spark_on_demand import case_of
+
+reference = MergeReference(SparkOnDemand())
+for _ in range(2):
+    print(reference.evaluate(case_of("soundex(s.v)")).answer.reason)
+"""
+
+
+def test_without_java_the_reason_names_it(tmp_path: Path) -> None:
+    """In a process of its own: a session that runs needs no Java to start. The second question gets the same answer."""
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    ended = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", ASKS_TWICE],
+        env={**environment, "PATH": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    reasons = ended.stdout.splitlines()
+    assert len(reasons) == 2
+    for reason in reasons:
+        assert reason.endswith("Spark does not start: Spark needs Java 17 or newer, and no java was found.")
 
 
 def test_without_java_what_duckdb_evaluates_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
