@@ -98,7 +98,8 @@ def contradiction_hypotheses(report: CaseReport) -> Iterator[AnswerHypothesis]:
     if not broken or len(broken) < len(report.mismatches):
         return
     checks = frozenset(one.check for one in report.mismatches)
-    others = [one for one in broken if one not in _now(report)]  # constraints on stored rows, failures of the engine
+    now = _now(report)
+    others = [one for one in broken if one not in now]  # constraints on stored rows, failures of the engine
     is_named = False
     for wanted in _repairs(report):
         for text in _between(report, wanted):

@@ -24,6 +24,7 @@ from mergecheck.model.arrow import table_to_rows
 from mergecheck.model.case import Case, Source
 from mergecheck.model.outcome import Rejection, Unsupported
 from mergecheck.model.schema_json import schema_from_json
+from mergecheck.model.table_properties import DELETION_VECTORS, ROW_TRACKING, is_on
 from mergecheck.model.types.data_types import Schema
 
 if TYPE_CHECKING:
@@ -42,10 +43,9 @@ _BACK = (f"DROP VIEW IF EXISTS {SOURCE}", f"USE {CATALOG}.{NAMESPACE}")
 _SCAN = "org.apache.iceberg.events.ScanEvent"
 _LOST = frozenset({"ValidationException", "CommitFailedException"})
 """Iceberg's errors for a commit that conflicts with another one."""
-_VECTORS, _TRACKING = "delta.enableDeletionVectors", "delta.enableRowTracking"
 _KINDS: Mapping[str, Mapping[str, str]] = {
-    _VECTORS: {MODE: MERGE_ON_READ, FORMAT: "3"},
-    _TRACKING: {FORMAT: "3"},
+    DELETION_VECTORS: {MODE: MERGE_ON_READ, FORMAT: "3"},
+    ROW_TRACKING: {FORMAT: "3"},
 }
 """The kind of table that comes closest to a feature of Delta Lake."""
 
@@ -179,7 +179,7 @@ def _case_of(target: Target) -> Case:
     """Return a case whose settings choose the kind of table for a target's features."""
     conf: dict[str, str] = {}
     for name, kind in _KINDS.items():
-        if target.properties.get(name) == "true":
+        if is_on(target.properties, name):
             conf |= kind
     return Case(id="shared", target=replace(target, properties={}), source=Source(schema=Schema(())), sql="", conf=conf)
 

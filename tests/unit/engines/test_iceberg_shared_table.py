@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Child:
-    """Keeps the steps that it gets; a merge writes as many versions as it is told to."""
+    """Keeps the steps that it gets; a merge writes ``commits`` versions."""
 
     warehouse: Path
     fails_with: str = ""

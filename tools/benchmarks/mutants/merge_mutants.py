@@ -6,7 +6,7 @@
 
 First (with ``--tests``) quick tests that call the mutant's function, then random cases, the other tests, and (with
 ``--saved``) saved cases. One Spark session serves all, and a mutant is run only on cases on which its function gave
-another answer. With ``--scope``, mutants are held against the merges of small scopes alone, which take turns.
+another answer. With ``--scope``, mutants run the merges of small scopes alone, a merge of each scope in turn.
 """
 
 from __future__ import annotations
