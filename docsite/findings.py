@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,12 @@ FOLDER = Path(__file__).parents[1] / "docs" / "findings"
 PAGE = "findings/README.md"
 RESULTS = FOLDER / "releases.json"
 SHOWS, RIGHT = "shows", "right"
-FIELDS = ("Where", "Kind", "Rule", "Status")
+FIELDS = ("Where", "Kind", "Rule", "Status", "Upstream")
 REPORT = ("Versions", "Documented")
 """What a page has besides if it is ready to be sent to the engine's project."""
+UPSTREAM = ("known", "mended on main", "new")
+"""The first words of what a page writes of reports and changes in the engine's project: a report of the fault exists,
+the fault is mended there but for the releases that show it, or no report was found."""
 
 _HEAD = """# Findings
 
@@ -76,6 +80,19 @@ def ready_to_send() -> list[Path]:
     return [page for page in pages() if set(REPORT) <= set(head_of(page)[1])]
 
 
+def known_upstream(page: Path) -> str:
+    """Return which of ``UPSTREAM`` a page begins its row with.
+
+    Raises:
+        ValueError: if it begins with none of them.
+    """
+    row = head_of(page)[1].get("Upstream", "")
+    for words in UPSTREAM:
+        if re.match(rf"{words}\b", row):
+            return words
+    raise ValueError(f"{page.name}: the row Upstream has to begin with one of: {', '.join(UPSTREAM)}; it has {row!r}")
+
+
 def listing() -> str:
     """Write the page that lists all findings."""
     parts = [_HEAD, _READY]
@@ -101,15 +118,17 @@ def by_release() -> str:
             introduced, mended = introduced_and_mended(states)
             confirmed += bool(mended)
             page, _, case = name.partition("/")
-            path = FOLDER / f"{page}.md"
-            if path.exists():
+            if (FOLDER / f"{page}.md").exists():
                 title = f"[{page}]({page}.md)" + (f", `{case}`" if case else "")
-                upstream = head_of(path)[1].get("Upstream", "not looked up")
             else:
-                title, upstream = f"[{case}](cases/{case}.json), [{page}](../{page}.md)", "not looked up"
-            rows.append(f"| {engine} | {title} | {introduced} | {mended or '-'} | {upstream} |\n")
-    counts = f"Confirmed by fix: {confirmed} of {len(rows)} cases. Ready to send: {len(ready_to_send())}. Sent: 0.\n"
-    head = "\n| Engine | Finding | First shown by | Mended in | Upstream |\n|---|---|---|---|---|\n"
+                title = f"[{case}](cases/{case}.json), [{page}](../{page}.md)"
+            rows.append(f"| {engine} | {title} | {introduced} | {mended or '-'} |\n")
+    upstream = Counter(known_upstream(page) for page in pages())
+    counts = (
+        f"Confirmed by fix: {confirmed} of {len(rows)} cases. Ready to send: {len(ready_to_send())}. Sent: 0. Upstream, "
+        f"of {upstream.total()} pages: {', '.join(f'{upstream[word]} {word}' for word in UPSTREAM)}.\n"
+    )
+    head = "\n| Engine | Finding | First shown by | Mended in |\n|---|---|---|---|\n"
     return "".join([_BY_RELEASE, counts, head, *rows])
 
 

@@ -75,10 +75,11 @@ def test_pages_that_need_a_network_are_named(tmp_path: Path, html: str, found: l
 
 
 def test_every_finding_says_what_upstream_needs() -> None:
-    """Versions, kind, a rule with its page, and the status; the statement is in a block of code."""
+    """Versions, kind, a rule with its page, status and upstream's state; the statement is in a block of code."""
     for page in findings.pages():
         _, head = findings.head_of(page)
         assert set(findings.FIELDS) <= set(head), page.name
+        assert findings.known_upstream(page) in findings.UPSTREAM, page.name
         assert re.fullmatch(rf"\[([RP]-\w+)\]\({RULE_TEXT}\)(, \[.*)?", head["Rule"]), page.name
         assert "\n```" in page.read_text(encoding="utf-8"), page.name
 
@@ -114,7 +115,8 @@ def test_the_list_of_findings_has_each_once() -> None:
     """
     ready, _, *tables = findings.listing().split("\n## ")[1:]
     for page in findings.pages():
-        link = f"]({page.name})"
+        title, _ = findings.head_of(page)
+        link = f"\n| [{title}]({page.name})"
         assert sum(table.count(link) for table in tables) == 1, page.name
         assert (link in ready) == (page in findings.ready_to_send()), page.name
 
