@@ -199,6 +199,13 @@ def _partitions() -> tuple[Scenario, ...]:
             ),
             conflicts={("a", "w"): APPEND},
         ),
+        _two_merges(
+            "by-source-partitions",
+            "Two merges of different partitions, which ON and the by-source clauses name.",
+            _BY_P,
+            _merge(_in("a", _ADD) + " WHEN NOT MATCHED BY SOURCE AND t.p = 'a' THEN DELETE", (1, 1)),
+            _merge(_in("b", _ADD) + " WHEN NOT MATCHED BY SOURCE AND t.p = 'b' THEN DELETE", (2, 2)),
+        ),
         Scenario(
             name="escaped-partition",
             summary="A merge reads the file that a delete removes; the log escapes the file's path.",
