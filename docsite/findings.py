@@ -125,8 +125,8 @@ def by_release() -> str:
             rows.append(f"| {engine} | {title} | {introduced} | {mended or '-'} |\n")
     upstream = Counter(known_upstream(page) for page in pages())
     counts = (
-        f"Confirmed by fix: {confirmed} of {len(rows)} cases. Ready to send: {len(ready_to_send())}. Sent: 0. Upstream, "
-        f"of {upstream.total()} pages: {', '.join(f'{upstream[word]} {word}' for word in UPSTREAM)}.\n"
+        f"Confirmed by fix: {confirmed} of {len(rows)} cases. Ready to send: {len(ready_to_send())}. Sent: 0.\n"
+        f"Upstream, of {upstream.total()} pages: {', '.join(f'{upstream[word]} {word}' for word in UPSTREAM)}.\n"
     )
     head = "\n| Engine | Finding | First shown by | Mended in |\n|---|---|---|---|\n"
     return "".join([_BY_RELEASE, counts, head, *rows])
