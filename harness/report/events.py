@@ -33,10 +33,20 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChecked:
-    """One random case was checked; cases run while shrinking are not counted here."""
+    """One random case was checked; cases run while shrinking are not counted here.
+
+    Attributes:
+        report: of the case as it was drawn, or of a part of a batch that the engine refused as a whole.
+        drawn: id of the case as it was drawn.
+        num_pairs: pairs of tables in the report's case.
+        refusal: why the engine refused the batch; empty unless the report is of a part.
+    """
 
     report: CaseReport
     summary: Summary
+    drawn: str
+    num_pairs: int
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,21 +156,28 @@ class Search:
 
     def _check_new(self, finish: Finish, *, singles: tuple[Case, ...]) -> None:
         """Check a drawn case; of a batch with a mismatch, find a pair of tables that shows one alone."""
-        report = finish()
+        report, refusal = finish(), ""
+        drawn = report.case.id
         if singles and isinstance(report.result, Unsupported):
+            refusal = report.result.reason
             _, report, singles = part_taken(singles, self._checker.check_case)
         with self._timer.measure("shrink"):
             pairs = differing_pairs(report) if singles and report.verdict is Verdict.MISMATCH else ()
             report, shown = self._narrowed(report, singles, pairs)
         num_deviating = len(pairs) if report.deviations else 0
-        self._counts.add(report, num_pairs=len(singles) or 1, num_deviating_pairs=num_deviating)
+        num_pairs = len(singles) or 1
+        self._counts.add(report, num_pairs=num_pairs, num_deviating_pairs=num_deviating)
         if report.verdict is Verdict.ENGINE_ERROR:
             self._engine_failed(report)
         else:
             self._failures_in_a_row = 0
             with self._timer.measure("shrink"):
                 self._judge(shown)
-        self._listener(events.CaseChecked(report=report, summary=self._summary()))
+        self._listener(
+            events.CaseChecked(
+                report=report, summary=self._summary(), drawn=drawn, num_pairs=num_pairs, refusal=refusal
+            )
+        )
 
     def _narrowed(
         self, report: CaseReport, singles: tuple[Case, ...], pairs: tuple[int, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ from mergecheck.harness.lab.exhaustive.exhaustive_text import certificate, docum
 from mergecheck.harness.lab.exhaustive.scope import load_scope, scope_names
 from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.processes.interrupts import interrupts_kept
-from mergecheck.harness.processes.output_files import create
+from mergecheck.harness.processes.output_files import create, require_writable
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
@@ -124,8 +125,8 @@ def exhaust(
     scope = load_scope(scope_name)
     size = len(scope.statements)
     numbers = range(size) if range_text is None else parse_range(range_text, size=size, stream=f"scope {scope.name}")
-    if certificate_file is not None and certificate_file.exists():
-        raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
+    if certificate_file is not None:
+        _require_new(certificate_file)
     options = RunOptions(
         numbers=numbers, journal=journal, findings=findings_directory, num_jobs=num_jobs, max_seconds=max_seconds
     )
@@ -174,12 +175,12 @@ def _journals(run: RunInParts, left: frozenset[int]) -> Iterator[str]:
 
 def _show(report: ExhaustiveReport, certificate_file: Path | None, *, as_json: bool) -> ExitCode:
     """Print a report, and write its certificate if a file is given."""
-    if certificate_file is not None:
-        _write(certificate_file, report)
     if as_json:
         emit_json(document(report))
     else:
         show("\n".join(lines(report)))
+    if certificate_file is not None:
+        _write(certificate_file, report)
     return report.code
 
 
@@ -216,11 +217,25 @@ def _on_engine(
     return run_scope(scope, checker, options, listener=listen)
 
 
+def _require_new(path: Path) -> None:
+    """Find out before a run, and not after it, that its certificate cannot be written."""
+    if os.path.lexists(path):
+        raise UserInputError(f"{path} exists already; give --certificate another name, or move it away")
+    try:
+        require_writable(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
 def _write(path: Path, report: ExhaustiveReport) -> None:
     try:
         create(path, json.dumps(certificate(report), indent=2) + "\n")
     except OSError as error:
-        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --certificate FILE.") from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> UserInputError:
+    return UserInputError(f"cannot write {path}: {error}. Choose another file with --certificate FILE.")
 
 
 class _Progress(StatusLine):

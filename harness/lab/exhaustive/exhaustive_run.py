@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.lab.exhaustive.journal import (
+    DEVIATES,
+    DISPUTE,
+    ORACLES,
     Entries,
     Header,
     Journal,
     StatementResult,
+    has_content,
     parse_journal,
     read_journal,
     require_same,
@@ -36,11 +40,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.lab.exhaustive.pieces import Piece
     from mergecheck.harness.lab.exhaustive.scope import Scope
-    from mergecheck.harness.verdict import CaseReport
     from mergecheck.model.case import Case
     from mergecheck.reference.answer import Reference
 
-DEVIATES, DISPUTE, ORACLES = "deviates", "dispute", "oracles"
 NO_ENGINE = "none"
 RIGHT = frozenset({Verdict.AGREE.value, Verdict.BOTH_REJECTED.value, ORACLES})
 """How merges count that are as they must be."""
@@ -119,7 +121,8 @@ class ExhaustiveReport:
         if merges[DISPUTE] or merges[Verdict.ENGINE_ERROR.value]:
             return ExitCode.ENGINE
         is_whole = not self.left and not self.missing_paths
-        return ExitCode.AGREE if is_whole and any(merges[name] for name in RIGHT) else ExitCode.INCONCLUSIVE
+        verified = RIGHT if self.engine == NO_ENGINE else RIGHT - {ORACLES}  # an engine that refuses all shows nothing
+        return ExitCode.AGREE if is_whole and any(merges[name] for name in verified) else ExitCode.INCONCLUSIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +173,7 @@ class _Results:
         """Take an event of the search; the findings of a case come after it."""
         if isinstance(event, events.CaseChecked):
             self._close()
-            self._add(event.report)
+            self._add(event)
             counted = Counter(event.summary.counts.findings)
             self._note(set(counted - self._counted))
             self._counted = counted
@@ -191,20 +194,27 @@ class _Results:
         self._finished = piece
         self._close()
 
-    def _add(self, report: CaseReport) -> None:
-        piece = self._stream.pieces.pop(report.case.id)
+    def _add(self, event: events.CaseChecked) -> None:
+        report = event.report
+        piece = self._stream.pieces.pop(event.drawn)
         state = self._opened(piece)
         verdict = report.verdict.value
         if report.deviations:
             verdict = DEVIATES
             state.deviations |= set(report.deviations)
+        # If the engine refuses even the first pair alone, the statement is the reason, and all pairs have it.
+        is_refused = report.verdict is Verdict.UNSUPPORTED and bool(event.refusal)
+        num_judged = piece.num_pairs if is_refused else event.num_pairs
         num_differing = 0
         if report.verdict is Verdict.MISMATCH:
-            num_differing = len(differing_pairs(report)) or piece.num_pairs
-            state.merges[Verdict.AGREE.value] += piece.num_pairs - num_differing
-        state.merges[verdict] += num_differing or piece.num_pairs
+            num_differing = len(differing_pairs(report)) or num_judged
+            state.merges[Verdict.AGREE.value] += num_judged - num_differing
+        state.merges[verdict] += num_differing or num_judged
         if report.reason:
-            state.reasons[report.reason] += piece.num_pairs
+            state.reasons[report.reason] += num_judged
+        if num_judged < piece.num_pairs:
+            state.merges[Verdict.UNSUPPORTED.value] += piece.num_pairs - num_judged
+            state.reasons[event.refusal] += piece.num_pairs - num_judged
         if report.facts.path is not None and verdict == Verdict.AGREE.value:
             state.paths[report.facts.path.value] += 1
         self._finished = piece
@@ -338,7 +348,7 @@ def run_parts_of_scope(
         HarnessBugError: no part has a result.
     """
     started, num_new, journal = time.monotonic(), 0, None
-    if options.journal is not None and options.journal.exists() and options.journal.stat().st_size:
+    if options.journal is not None and has_content(options.journal):
         header = read_journal(options.journal).header
         require_scope(header, scope)
         journal = Journal(options.journal, header)

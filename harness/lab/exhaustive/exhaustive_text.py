@@ -6,7 +6,8 @@ import datetime as dt
 import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.lab.exhaustive.exhaustive_run import DEVIATES, DISPUTE, NO_ENGINE, ORACLES, RIGHT
+from mergecheck.harness.lab.exhaustive.exhaustive_run import NO_ENGINE, RIGHT
+from mergecheck.harness.lab.exhaustive.journal import DEVIATES, DISPUTE, ORACLES
 from mergecheck.harness.verdict import Verdict
 from mergecheck.model.formatting import counted
 

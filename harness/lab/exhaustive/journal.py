@@ -6,19 +6,27 @@ import json
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mergecheck.harness.processes.output_files import append
+from mergecheck.harness.processes.output_files import append, write_text
 from mergecheck.harness.report.merged_runs import checked_finding, kind_of_finding
-from mergecheck.harness.verdict import UserInputError
+from mergecheck.harness.verdict import UserInputError, Verdict
+from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.json_shape import require_object
 from mergecheck.model.text_file import read_ordinary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from mergecheck.harness.lab.exhaustive.scope import Scope
 
 _FINDING: Final = "finding"
+_LISTS: Final = ("deviations", "findings", "disputes")
+_COUNTS: Final = ("merges", "reasons", "paths")
 _NO_NUMBER: Final = 1 << 60
+_ADVICE: Final = "Give --journal the name of a new file, or of one that an earlier run has written."
+DEVIATES, DISPUTE, ORACLES = "deviates", "dispute", "oracles"
+MERGE_WORDS: Final = frozenset({*(verdict.value for verdict in Verdict), DEVIATES, DISPUTE, ORACLES})
+"""What a statement's merges are counted by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +101,14 @@ class Journal:
         self.header = header
         self.results: dict[int, StatementResult] = {}
         self.findings: list[Mapping[str, Any]] = []
-        if path is not None and path.exists() and path.stat().st_size:
-            entries = read_journal(path)
+        if path is not None and has_content(path):
+            text = _read(path)
+            whole = _whole_lines(text)
+            entries = _parsed(path, whole)
             require_same(path, entries.header, header)
             self.results, self.findings = dict(entries.results), list(entries.findings)
+            if whole != text:  # what is added next needs a line of its own
+                self._write(path, whole)
         elif path is not None:
             self._append(path, asdict(header))
 
@@ -125,10 +137,21 @@ class Journal:
         return merge_journals([Entries(self.header, self.results, tuple(self.findings))])
 
     def _append(self, path: Path, document: Mapping[str, Any]) -> None:
+        self._write(path, json.dumps(document) + "\n", write=append)
+
+    def _write(self, path: Path, text: str, write: Callable[[Path, str], None] = write_text) -> None:
         try:
-            append(path, json.dumps(document) + "\n")
+            write(path, text)
         except OSError as error:
             raise UserInputError(f"cannot write {path}: {error}. Choose another file with --journal FILE.") from error
+
+
+def has_content(path: Path) -> bool:
+    """Return whether a file is there and has a text; what cannot be looked at cannot be written either."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
 
 
 def read_journal(path: Path) -> Entries:
@@ -137,25 +160,54 @@ def read_journal(path: Path) -> Entries:
     Raises:
         UserInputError: the file is none, or cannot be read.
     """
-    try:
-        return parse_journal(read_ordinary(path))
-    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
-        raise UserInputError(
-            f"{path} is no journal: {error!r:.200}. Give --journal the name of a new file, or of one that an "
-            "earlier run has written."
-        ) from error
+    return _parsed(path, _whole_lines(_read(path)))
 
 
 def parse_journal(text: str) -> Entries:
     """Read the text of a journal.
 
     Raises:
-        LookupError, TypeError, ValueError: it is none.
+        CaseFormatError: it is none; the message has the number of the line.
     """
-    first, *rest = map(json.loads, text.splitlines())
-    results = [_result(line) for line in rest if _FINDING not in line]
-    findings = [checked_finding(line[_FINDING]) for line in rest if _FINDING in line]
-    return Entries(Header(**first), {result.number: result for result in results}, tuple(findings))
+    documents = [_document(line, f"line {number}") for number, line in enumerate(text.splitlines(), start=1)]
+    if not documents:
+        raise CaseFormatError("it is empty")
+    header = _header(documents[0])
+    results, findings = {}, []
+    for number, document in enumerate(documents[1:], start=2):
+        if isinstance(document, dict) and _FINDING in document:
+            findings.append(_finding(document[_FINDING], f"line {number}"))
+        else:
+            result = _result(document, f"line {number}")
+            results[result.number] = result
+    return Entries(header, results, tuple(findings))
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_ordinary(path)
+    except (OSError, ValueError) as error:
+        raise UserInputError(f"cannot read the journal {path}: {error}. {_ADVICE}") from error
+
+
+def _parsed(path: Path, text: str) -> Entries:
+    try:
+        return parse_journal(text)
+    except CaseFormatError as error:
+        raise UserInputError(f"{path} is no journal: {error}. {_ADVICE}") from error
+
+
+def _whole_lines(text: str) -> str:
+    """Return a journal without a last line that was cut: the run ended, or the disk was full, while it was written."""
+    end = text.rfind("\n") + 1
+    last = text[end:]
+    if not last:
+        return text
+    try:
+        json.loads(last)
+    except (ValueError, RecursionError):
+        return text[:end] or text  # a header that was cut is no header
+    return text + "\n"
 
 
 def journal_text(entries: Entries) -> str:
@@ -221,7 +273,52 @@ def merge_journals(journals: Sequence[Entries]) -> Entries:
     return Entries(journals[0].header, renamed, tuple(finding for _, _, finding in lowest.values()))
 
 
-def _result(line: dict[str, Any]) -> StatementResult:
-    lists = ("deviations", "findings", "disputes")
-    known: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in line.items()}
-    return StatementResult(**known)
+def _document(line: str, where: str) -> Any:  # noqa: ANN401 - parsed JSON
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CaseFormatError(f"{where} is no JSON: {error}") from error
+
+
+def _header(document: object) -> Header:
+    names = tuple(each.name for each in fields(Header))
+    given = require_object(document, names, names, "line 1")
+    for name in names:
+        _require(given, name, isinstance(given[name], str), "a text", "line 1")
+    return Header(**given)
+
+
+def _finding(document: object, where: str) -> Mapping[str, Any]:
+    try:
+        return checked_finding(document)
+    except (ValueError, TypeError, LookupError) as error:
+        raise CaseFormatError(f"{where}, {_FINDING}: it is none of those that a run saves ({error!r:.80})") from error
+
+
+def _result(document: object, where: str) -> StatementResult:
+    names = tuple(each.name for each in fields(StatementResult))
+    given = require_object(document, names, ("number", "sql", "tables"), where)
+    for name in ("number", "lists"):
+        _require(given, name, name not in given or _is_count(given[name]), "a whole number from 0", where)
+    for name in ("sql", "tables"):
+        _require(given, name, isinstance(given[name], str), "a text", where)
+    for name in _COUNTS:
+        counts = given.get(name, {})
+        is_right = isinstance(counts, dict) and all(map(_is_count, counts.values()))
+        _require(given, name, is_right, "an object of whole numbers from 0", where)
+    for name in _LISTS:
+        texts = given.get(name, [])
+        is_right = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+        _require(given, name, is_right, "a list of texts", where)
+    for name in given.get("merges", {}):
+        _require(given, "merges", name in MERGE_WORDS, f"counts of {', '.join(sorted(MERGE_WORDS))}", where)
+    return StatementResult(**{name: tuple(value) if name in _LISTS else value for name, value in given.items()})
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _require(given: Mapping[str, Any], name: str, is_right: bool, allowed: str, where: str) -> None:  # noqa: FBT001
+    if not is_right:
+        raise CaseFormatError(f"{where}, {name}: must be {allowed}, given {given[name]!r:.80}")

@@ -22,7 +22,7 @@ from mergecheck.harness.properties.case_space import CaseSpace
 from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.harness.specification.rules import load_rules
 from mergecheck.harness.verdict import ExitCode, UserInputError
-from mergecheck.model.outcome import Outcome, Prediction
+from mergecheck.model.outcome import Outcome, Prediction, Unsupported
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
@@ -67,6 +67,20 @@ class Changed(ReferenceAsEngine):
         return replace(answer, unchanged=True) if hasattr(answer, "unchanged") else answer
 
 
+class Refuses(Changed):
+    """Refuses every merge of more pairs of tables than it takes."""
+
+    def __init__(self, *, most: int) -> None:
+        super().__init__(unchanged)
+        self._most = most
+
+    def run(self, case: Case) -> EngineResult:
+        names = case.target.schema.names
+        tables = (case.target, case.source)
+        pairs = {row[t.schema.names.index(PAIR)] for t in tables for row in t.rows} if PAIR in names else {0}
+        return Unsupported("so many rows") if len(pairs) > self._most else super().run(case)
+
+
 def unchanged(_: Case, answer: Outcome) -> Outcome:
     return answer
 
@@ -93,7 +107,11 @@ def tiny(tmp_path: Path) -> Scope:
 
 
 def run(scope: Scope, change: Callable[[Case, Outcome], Outcome], folder: Path, **options: Any) -> ExhaustiveReport:
-    checker = Checker(engine=Changed(change), reference=REFERENCE.evaluate)
+    return run_on(Changed(change), scope, folder, **options)
+
+
+def run_on(engine: Changed, scope: Scope, folder: Path, **options: Any) -> ExhaustiveReport:
+    checker = Checker(engine=engine, reference=REFERENCE.evaluate)
     given = {"numbers": range(len(scope.statements)), "journal": None, "findings": folder / "findings"} | options
     return run_scope(scope, checker, RunOptions(**given))
 
@@ -227,6 +245,60 @@ def test_pairs_with_an_empty_table_are_apart_where_a_scope_splits(tiny: Scope) -
         while (drawn := stream.draw(CaseSpace())) is not None:
             empty.add((not drawn.case.target.rows, not drawn.case.source.rows))
         assert empty == ({(a, b) for a in (True, False) for b in (True, False)} if splits else {(False, False)})
+
+
+def test_a_journal_that_was_cut_goes_on(tiny: Scope, tmp_path: Path) -> None:
+    """A run can end while it writes a line; no whole line is lost, and what follows has lines of its own."""
+    journal = tmp_path / "j.jsonl"
+    run(tiny, unchanged, tmp_path, journal=journal)
+    whole = journal.read_text(encoding="utf-8")
+    header, first, *_ = whole.splitlines(keepends=True)
+    for cut in (header[:-1], header + first[:-1], header + first + first[: len(first) // 2]):
+        journal.write_text(cut, encoding="utf-8")
+        report = run(tiny, unchanged, tmp_path, journal=journal)
+        assert report.merges.total() == len(tiny.pairs(tiny.statements[0])) * len(tiny.statements)
+        assert journal.read_text(encoding="utf-8") == whole
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"merges": {"agree": "x"}}, "line 2, merges: must be an object of whole numbers"),
+        ({"merges": {"agree": -5}}, "line 2, merges: must be an object of whole numbers"),
+        ({"merges": {"agreed": 5}}, "line 2, merges: must be counts of agree, "),
+        ({"merges": None}, "line 2, merges: must be an object"),
+        ({"number": "x"}, "line 2, number: must be a whole number"),
+        ({"findings": "abc"}, "line 2, findings: must be a list of texts"),
+        ({"sql": 5}, "line 2, sql: must be a text"),
+        ({"color": 5}, "line 2: unknown key 'color'"),
+        (None, "line 2: must be a JSON object"),
+    ],
+)
+def test_a_journal_with_other_values_is_refused(tiny: Scope, tmp_path: Path, change: object, message: str) -> None:
+    """The message names the line, and the file stays as it is."""
+    journal = tmp_path / "j.jsonl"
+    run(tiny, unchanged, tmp_path, journal=journal, numbers=range(1))
+    header, first = journal.read_text(encoding="utf-8").splitlines()
+    changed = json.loads(first) | change if isinstance(change, dict) else change
+    text = f"{header}\n{json.dumps(changed)}\n"
+    journal.write_text(text, encoding="utf-8")
+    with pytest.raises(UserInputError, match=message):
+        run(tiny, unchanged, tmp_path, journal=journal)
+    assert journal.read_text(encoding="utf-8") == text
+
+
+def test_what_an_engine_refuses_is_counted_with_its_reason(tiny: Scope, tmp_path: Path) -> None:
+    """One engine refuses a statement; another refuses all pairs of tables together, and takes a part of them."""
+    judged = len(tiny.pairs(tiny.statements[0])) * len(tiny.statements)
+    whole = run_on(Refuses(most=-1), tiny, tmp_path)
+    assert whole.merges.total() == judged
+    assert whole.merges.keys() <= {"unsupported", "oracles"}
+    assert whole.code is ExitCode.INCONCLUSIVE
+    in_part = run_on(Refuses(most=40), tiny, tmp_path)
+    assert in_part.merges.total() == judged
+    assert in_part.merges["agree"] > 0
+    assert in_part.merges["unsupported"] == in_part.reasons["so many rows"] > 0
+    assert in_part.code is ExitCode.AGREE
 
 
 @pytest.mark.parametrize(
