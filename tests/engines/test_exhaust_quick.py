@@ -10,7 +10,7 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark.session import start_session
 from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_scope
-from mergecheck.harness.lab.exhaustive.scope import load_scope
+from mergecheck.harness.lab.exhaustive.scope_file import load_scope
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from mergecheck.harness.lab.exhaustive import row_model
 from mergecheck.harness.lab.exhaustive.oracles import ambiguity_dispute, dispute
 from mergecheck.harness.lab.exhaustive.row_model import Result
-from mergecheck.harness.lab.exhaustive.scope import (
-    BY_SOURCE,
-    DELETE,
-    MATCHED,
-    NOT_MATCHED,
-    Clause,
-    Statement,
-    Tables,
-)
+from mergecheck.harness.lab.exhaustive.scope import BY_SOURCE, DELETE, MATCHED, NOT_MATCHED, Clause, Statement, Tables
 from mergecheck.model.case import CDF_PROPERTY, Case, Source, Target
 from mergecheck.model.types.ddl import parse_schema
 from mergecheck.reference import MergeReference

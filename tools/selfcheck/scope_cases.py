@@ -9,7 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, TypeAlias
 
 from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
-from mergecheck.harness.lab.exhaustive.scope import load_scope
+from mergecheck.harness.lab.exhaustive.scope_file import load_scope
 from mergecheck.harness.properties.case_space import CaseSpace
 from mergecheck.reference import MergeReference
 from tools.selfcheck.fault import Area

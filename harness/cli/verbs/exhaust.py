@@ -38,7 +38,7 @@ from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_oracles, run_parts_of_scope, run_scope
 from mergecheck.harness.lab.exhaustive.exhaustive_text import certificate, document, lines
-from mergecheck.harness.lab.exhaustive.scope import load_scope, scope_names
+from mergecheck.harness.lab.exhaustive.scope_file import load_scope, scope_names
 from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.processes.interrupts import interrupts_kept
 from mergecheck.harness.processes.output_files import create, require_writable

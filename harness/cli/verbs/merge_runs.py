@@ -21,7 +21,7 @@ from mergecheck.harness.lab.exhaustive.journal import (
     require_same,
     require_scope,
 )
-from mergecheck.harness.lab.exhaustive.scope import load_scope
+from mergecheck.harness.lab.exhaustive.scope_file import load_scope
 from mergecheck.harness.processes.output_files import create
 from mergecheck.harness.report.merged_runs import merge_runs, read_run
 from mergecheck.harness.verdict import ExitCode, UserInputError

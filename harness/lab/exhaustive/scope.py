@@ -6,26 +6,17 @@ statement without a literal.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import math
-import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mergecheck.harness.configuration.similar_names import did_you_mean
-from mergecheck.harness.lab.exhaustive.row_model import OPERATORS, Function, Merge, compiled
-from mergecheck.harness.verdict import UserInputError
+from mergecheck.harness.lab.exhaustive.row_model import Function, Merge, compiled
 from mergecheck.model.case import Case, Source, Target
-from mergecheck.model.errors import CaseFormatError
-from mergecheck.model.storage import Statistics, TargetLayout, Vectors
-from mergecheck.model.types.data_types import Schema, StructType
-from mergecheck.model.types.ddl import parse_schema
+from mergecheck.model.storage import TargetLayout
+from mergecheck.model.types.data_types import Schema, StructType, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +29,6 @@ Expression: TypeAlias = Any
 
 MATCHED, NOT_MATCHED, BY_SOURCE = KINDS = ("matched", "not matched", "not matched by source")
 DELETE, STAR = "delete", "*"
-_LITERALS: Mapping[str, Value] = {"null": None, "true": True, "false": False}
 _INSERT_ONLY = "spark.databricks.delta.merge.optimizeInsertOnlyMerge.enabled"
 
 
@@ -92,8 +82,8 @@ class Clause:
             return "INSERT *" if self.kind == NOT_MATCHED else "UPDATE SET *"
         if self.kind == NOT_MATCHED:
             values = ", ".join(expression_sql(value) for _, value in self.action)
-            return f"INSERT ({', '.join(column for column, _ in self.action)}) VALUES ({values})"
-        return "UPDATE SET " + ", ".join(f"{column} = {expression_sql(value)}" for column, value in self.action)
+            return f"INSERT ({', '.join(quote(column) for column, _ in self.action)}) VALUES ({values})"
+        return "UPDATE SET " + ", ".join(f"{quote(column)} = {expression_sql(value)}" for column, value in self.action)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,12 +228,17 @@ class Scope:
             for number, (tables, on, clauses) in enumerate(chosen)
         )
 
+    @property
+    def num_statements(self) -> int:
+        """The number of all statements, before ``every`` leaves some out."""
+        lists = sum(math.prod(map(len, self._choices(kinds))) for kinds in self.kinds)
+        return len(self.tables) * len(self.on) * lists
+
     def pairs(self, statement: Statement) -> tuple[Pair, ...]:
         """Return the pairs of tables that a statement is tried on."""
         tables = statement.tables
-        return self._pairs(
-            tables.target, tables.source, swaps=statement.is_symmetric and set(self.values) == {None, 0, 1}
-        )
+        are_two_numbers = set(map(repr, self.values)) == {"None", "0", "1"}  # False equals 0, and is no number
+        return self._pairs(tables.target, tables.source, swaps=statement.is_symmetric and are_two_numbers)
 
     def _pairs(self, target: Schema, source: Schema, *, swaps: bool) -> tuple[Pair, ...]:
         key = (target, source, swaps)
@@ -265,7 +260,10 @@ class Scope:
                 yield Pair(one, other, factor * _orders(one) * _orders(other))
 
     def _clauses(self, kinds: tuple[str, ...]) -> Iterator[tuple[Clause, ...]]:
-        choices = [
+        return itertools.product(*self._choices(kinds))
+
+    def _choices(self, kinds: tuple[str, ...]) -> list[list[Clause]]:
+        return [
             [
                 Clause(kind, condition, action)
                 for condition in self.conditions[kind]
@@ -274,13 +272,13 @@ class Scope:
             ]
             for place, kind in enumerate(kinds)
         ]
-        return itertools.product(*choices)
 
 
 def expression_sql(expression: Expression) -> str:
     """Write an expression."""
     if isinstance(expression, str):
-        return expression
+        side, _, column = expression.partition(".")
+        return f"{side}.{quote(column)}"
     if not isinstance(expression, tuple):
         return "NULL" if expression is None else str(expression).upper()
     operator, *operands = expression
@@ -293,129 +291,6 @@ def expression_sql(expression: Expression) -> str:
 def condition_sql(condition: Expression) -> str:
     """Write a condition; NULL needs a type there."""
     return "CAST(NULL AS BOOLEAN)" if condition is None else expression_sql(condition)
-
-
-def scope_names() -> tuple[str, ...]:
-    """Return the names of the scopes that come with mergecheck."""
-    return tuple(_packaged())
-
-
-def load_scope(name: str) -> Scope:
-    """Read a scope: one that comes with mergecheck by its name, or a file with one.
-
-    Raises:
-        UserInputError: there is none, or it is not valid.
-    """
-    packaged = _packaged()
-    if name in packaged:
-        return _scope(name, _extended(packaged[name], packaged))
-    path = Path(name)
-    if path.suffix != ".toml":
-        advice = did_you_mean(name, packaged)
-        raise UserInputError(
-            f"no scope {name!r}. {advice} Choose from {', '.join(packaged)}, or name a file ending in .toml."
-        )
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserInputError(f"cannot read the scope {path}: {error}") from error
-    try:
-        return _scope(path.stem, _extended(document, packaged))
-    except (KeyError, ValueError, TypeError, AttributeError, CaseFormatError) as error:
-        raise UserInputError(
-            f"{path} is no scope: {error!r:.200}. docs/explanation/small-scope.md has the keys and an example."
-        ) from error
-
-
-def _packaged() -> dict[str, dict[str, Any]]:
-    text = (resources.files("mergecheck.harness.lab.exhaustive") / "scopes.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-def _extended(given: Mapping[str, Any], packaged: Mapping[str, Any]) -> dict[str, Any]:
-    base = given.get("extends")
-    return (_extended(packaged[base], packaged) if base is not None else {}) | dict(given)
-
-
-_KEYS = frozenset(
-    {
-        *(
-            "extends",
-            "summary",
-            "target",
-            "source",
-            "values",
-            "target_rows",
-            "source_rows",
-            "kinds",
-            "on",
-            "conditions",
-        ),
-        *("actions", "tables", "every", "split", "paths"),
-    }
-)
-_TABLE_KEYS = frozenset(
-    ("name", "target", "source", "files", "partition_by", "properties", "conf", "statistics", "vectors", "evolves")
-)
-
-
-def _scope(name: str, given: Mapping[str, Any]) -> Scope:
-    _require_known(given, _KEYS)
-    return Scope(
-        name=name,
-        summary=given["summary"],
-        digest=hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()[:16],
-        values=tuple(map(_expression, given["values"])),
-        target_rows=int(given["target_rows"]),
-        source_rows=int(given["source_rows"]),
-        kinds=tuple(tuple(KINDS[KINDS.index(kind)] for kind in kinds) for kinds in given["kinds"]),
-        on=tuple(map(_expression, given["on"])),
-        conditions={kind: tuple(map(_expression, found)) for kind, found in given["conditions"].items()},
-        actions={kind: tuple(map(_action, found)) for kind, found in given["actions"].items()},
-        tables=tuple(_read_tables(one, given) for one in given["tables"]),
-        every=int(given.get("every", 1)),
-        splits=bool(given.get("split", False)),
-        paths=tuple(given.get("paths", ())),
-    )
-
-
-def _read_tables(given: Mapping[str, Any], scope: Mapping[str, Any]) -> Tables:
-    _require_known(given, _TABLE_KEYS)
-    files = given.get("files", "apart")
-    if files not in ("apart", "together"):
-        raise ValueError(f"files must be 'apart' or 'together', given {files!r}")
-    return Tables(
-        name=given["name"],
-        target=parse_schema(given.get("target", scope["target"])),
-        source=parse_schema(given.get("source", scope["source"])),
-        files=files,
-        partition_by=tuple(given.get("partition_by", ())),
-        properties=dict(given.get("properties", {})),
-        conf=dict(given.get("conf", {})),
-        layout=TargetLayout(
-            statistics=Statistics(given.get("statistics", "all")), vectors=Vectors(given.get("vectors", "none"))
-        ),
-        evolves=bool(given.get("evolves", False)),
-    )
-
-
-def _require_known(given: Mapping[str, Any], known: frozenset[str]) -> None:
-    if unknown := sorted(given.keys() - known):
-        raise ValueError(f"unknown key {unknown[0]!r}; there are {', '.join(sorted(known))}")
-
-
-def _expression(given: Any) -> Expression:  # noqa: ANN401 - parsed TOML
-    if isinstance(given, list):
-        if given[0] not in OPERATORS:
-            raise ValueError(f"no operator {given[0]!r}; there are {', '.join(OPERATORS)}")
-        return (given[0], *map(_expression, given[1:]))
-    return _LITERALS.get(given, given)
-
-
-def _action(given: Any) -> str | tuple[tuple[str, Expression], ...]:  # noqa: ANN401 - parsed TOML
-    if given in (DELETE, STAR):
-        return str(given)
-    return tuple((column, _expression(value)) for column, value in given.items())
 
 
 def _has_order(expression: Expression) -> bool:

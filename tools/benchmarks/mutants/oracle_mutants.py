@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mergecheck import harness, reference
 from mergecheck.harness.engines.spark.packages import request_delta, request_s3a
 from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
-from mergecheck.harness.lab.exhaustive.scope import load_scope
+from mergecheck.harness.lab.exhaustive.scope_file import load_scope
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.oracles.relations.oracle import check_relations

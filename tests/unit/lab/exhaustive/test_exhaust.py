@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,8 @@ from mergecheck.harness.lab.exhaustive.exhaustive_run import RunOptions, run_ora
 from mergecheck.harness.lab.exhaustive.exhaustive_text import certificate, lines
 from mergecheck.harness.lab.exhaustive.pieces import ScopeStream
 from mergecheck.harness.lab.exhaustive.rule_reach import MEANINGS, reach_table, rules_by_reach
-from mergecheck.harness.lab.exhaustive.scope import expression_sql, load_scope
+from mergecheck.harness.lab.exhaustive.scope import expression_sql
+from mergecheck.harness.lab.exhaustive.scope_file import load_scope
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.properties.case_space import CaseSpace
 from mergecheck.harness.search.paired_query import PAIR
@@ -307,6 +309,36 @@ def test_what_an_engine_refuses_is_counted_with_its_reason(tiny: Scope, tmp_path
         ("summary = 1\n", "no scope|is no scope"),
         (TINY + "\n[more]\n", "unknown key 'more'"),
         (TINY.replace('["=", "t.k", "s.k"]', '["==", "t.k", "s.k"]'), "no operator '=='"),
+        (TINY.replace('"core"', '"croe"'), "extends: must be one of core, .*, given 'croe'"),
+        (TINY.replace("target_rows = 1", "target_rows = 1.7"), "target_rows: must be a whole number from 0 to 10"),
+        (TINY.replace("target_rows = 1", "target_rows = 9"), "has more than 1,000,000 pairs of tables"),
+        ("every = 0" + TINY, "every: must be a whole number from 1"),
+        ('split = "no"' + TINY, "split: must be true or false"),
+        ('paths = ["Z"]' + TINY, "paths: must be one of 'A'"),
+        ("tables = []" + TINY, "tables: must have an entry"),
+        (TINY.replace('["=", "t.k", "s.k"]', "[]"), "no operator ''"),
+        (TINY.replace('["=", "t.k", "s.k"]', '["=", "t.k"]'), "'=' needs operands: 2"),
+        (TINY.replace('["=", "t.k", "s.k"]', '["=", "t.q", "s.k"]'), "no column 't.q'; there are t.k, t.v, s.k, s.v"),
+        (TINY.replace('["=", "t.k", "s.k"]', '["=", "t.k", true]'), "'=' needs two values of one kind"),
+        (TINY.replace('["=", "t.k", "s.k"]', '"t.k"'), 'must be a condition, given "t.k"'),
+        (TINY.replace('["=", "t.k", "s.k"]', '["not", ' * 900 + '"true"' + "]" * 900), "deep|depth|levels"),
+        (TINY.replace('["matched"]', '["mached"]'), "kinds, entry 1: must be one of 'matched'"),
+        (TINY.replace('"not matched" = ["true"]', ""), "conditions: key 'not matched' is missing"),
+        (TINY.replace('{ v = "s.v" }', '{ q = "s.v" }'), "no column 'q' to assign; there are k, v"),
+        (TINY.replace('{ v = "s.v" }', "{ v = 3000000000 }"), "3000000000 is no INT"),
+        (TINY.replace('{ v = "s.v" }', '{ v = "true" }'), "true is a truth value, and 'v' is a number"),
+        (TINY.replace('{ k = "s.k", v = "s.v" }', '{ v = "t.v" }'), "no column 't.v'; there are s.k, s.v"),
+        (TINY.replace('{ k = "s.k", v = "s.v" }', '"delete"'), "has no action 'delete'"),
+        ("values = [3000000000]" + TINY, "'k': 3000000000 is no INT"),
+        ('target = "k INT NOT NULL, v INT"' + TINY, "'k' must have a name and a type and no more"),
+        ('target = "k INT, K INT, v INT"' + TINY, "'K' is the name of another column"),
+        ('tables = [{ name = "a", partition_by = ["q"] }]' + TINY, "'q' is no column"),
+        ('tables = [{ name = "a", properties = { delta = { x = "true" } } }]' + TINY, "both in quotes"),
+        ('tables = [{ name = "a", conf = { "spark.sql.extensions" = "x.Y" } }]' + TINY, "'spark.sql.extensions'"),
+        (
+            'tables = [{ name = "a", source = "k INT" }]' + TINY.replace("s.v", "s.k").replace('{ v = "s.k" }', '"*"'),
+            "the source has no column 'v'",
+        ),
     ],
 )
 def test_a_file_that_is_no_scope_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -314,6 +346,35 @@ def test_a_file_that_is_no_scope_is_refused(tmp_path: Path, text: str, message: 
     path.write_text(text)
     with pytest.raises(UserInputError, match=message):
         load_scope(str(path))
+
+
+def test_a_scope_that_is_no_ordinary_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(UserInputError, match="it is no ordinary file"):
+        load_scope(str(tmp_path / "pipe.toml"))
+
+
+def test_truth_values_are_not_swapped_as_numbers_are(tmp_path: Path) -> None:
+    """FALSE and TRUE equal 0 and 1 in Python; no pair of tables may be lost by that."""
+    path = tmp_path / "truth.toml"
+    schema = "k BOOLEAN, v BOOLEAN"
+    path.write_text(f'values = ["null", "true", "false"]\ntarget = "{schema}"\nsource = "{schema}"' + TINY)
+    scope = load_scope(str(path))
+    for statement in scope.statements:
+        assert sum(pair.weight for pair in scope.pairs(statement)) == (1 + 9) * (1 + 9 + 81)
+
+
+def test_columns_are_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "names.toml"
+    schema = "k INT, `a b` INT"
+    text = TINY.replace('v = "s.v"', '"a b" = "s.a b"').replace("s.v", "s.a b")
+    path.write_text(f'target = "{schema}"\nsource = "{schema}"' + text)
+    scope = load_scope(str(path))
+    assert "SET `a b` = s.`a b`" in scope.statements[0].sql
+    assert (
+        run_oracles(scope, REFERENCE.evaluate, RunOptions(numbers=range(1), journal=None, findings=tmp_path)).code
+        is ExitCode.AGREE
+    )
 
 
 def test_an_unknown_scope_names_those_there_are() -> None:

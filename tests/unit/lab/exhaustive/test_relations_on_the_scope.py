@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.lab.exhaustive.row_model import Result
-from mergecheck.harness.lab.exhaustive.scope import (
-    BY_SOURCE,
-    DELETE,
-    MATCHED,
-    NOT_MATCHED,
-    STAR,
-    Clause,
-    Statement,
-    load_scope,
-)
+from mergecheck.harness.lab.exhaustive.scope import BY_SOURCE, DELETE, MATCHED, NOT_MATCHED, STAR, Clause, Statement
+from mergecheck.harness.lab.exhaustive.scope_file import load_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
