@@ -43,13 +43,18 @@ def half_of_memory() -> int:
 
 
 def limit_memory(pid: int, num_bytes: int) -> None:
-    """Let a child process and the processes that it starts have so many bytes of address space each.
+    """Let a child process and the processes that it starts have so many bytes of address space each, or fewer.
 
-    Only Linux can limit another process; elsewhere this does nothing.
+    A lower limit of the user's (``ulimit -v``) stays: nobody may raise it. Only Linux can limit another process;
+    elsewhere this does nothing.
     """
     if sys.platform == "linux":
         with contextlib.suppress(ProcessLookupError):  # it has ended
-            resource.prlimit(pid, resource.RLIMIT_AS, (num_bytes, num_bytes))
+            soft, hard = (
+                num_bytes if limit == resource.RLIM_INFINITY else min(limit, num_bytes)
+                for limit in resource.prlimit(pid, resource.RLIMIT_AS)
+            )
+            resource.prlimit(pid, resource.RLIMIT_AS, (soft, hard))
 
 
 @contextmanager
