@@ -26,13 +26,20 @@ if TYPE_CHECKING:
     Document = Mapping[str, Any]
 
 _ALIKE = ("engine", "engine_name", "engine_version", "seed", "batch_size")
-_ADDED = (
+_AMOUNTS = (
     *("seconds", "num_cases", "num_repeated", "verified", "flaky", "expressions_by_spark", "partly_judged"),
     *("deviating", "merges", "multi_matched", "idle", "table_pairs", "batches", "batched", "passed_over"),
     *("failing_pairs", "pairs_left_out"),
-    *("phase_seconds", "counts", "unsupported", "judged_in_part", "rejected", "deviations", "not_checked"),
-    *("not_checked_metrics", "engine_paths", "clauses_present", "clauses_fired", "rules", "pairs", "paths", "work"),
 )
+_COUNTS = (
+    *("phase_seconds", "counts", "unsupported", "judged_in_part", "rejected", "deviations", "not_checked"),
+    *("not_checked_metrics", "engine_paths", "clauses_present", "clauses_fired", "rules", "pairs", "paths"),
+)
+_WORK, _UNKNOWN = "work", "unknown"  # amounts, and below ``unknown`` counts
+_ADDED = (*_AMOUNTS, *_COUNTS, _WORK)
+_NOT_ADDED = ("verified_share", "deviating_share", "changed_share", "cells", "seed", "batch_size")
+_TEXTS = ("engine", "engine_name", "engine_version", "started", "stop")
+_MOST = 1 << 63  # far above all amounts, and a sum of many is still a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +80,11 @@ def read_run(path: Path) -> Document:
         return checked_run(json.loads(read_ordinary(path)))
     except OSError as error:
         raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else error
         raise UserInputError(
-            f"{path} is no result of a range. Write one by: mergecheck fuzz --seed 1 --range 0:100 --json > {path.name}"
+            f"{path} is no result of a range: {reason!s:.200}. Write one by: mergecheck fuzz --seed 1 --range 0:100 "
+            f"--json > {path.name}"
         ) from error
 
 
@@ -83,12 +92,42 @@ def checked_run(document: Any) -> Document:  # noqa: ANN401 - any JSON
     """Return a document of ``fuzz --range A:B --json`` if it has what merging needs.
 
     Raises:
-        LookupError, TypeError, ValueError: it does not.
+        LookupError, OverflowError, TypeError, ValueError: it does not.
     """
     figures_of(document, name="a run")
-    first, end = document["range"]
+    for name in (*_AMOUNTS, *_NOT_ADDED):
+        _require(name, document, _is_amount(document[name]), "a number from 0")
+    for name in _COUNTS:
+        _require(name, document, _are_counts(document[name]), "numbers by names")
+    work = dict(document[_WORK])
+    is_right = _are_counts(work.pop(_UNKNOWN, {})) and _are_counts(work)
+    _require(_WORK, document, is_right, f"numbers by names, those below {_UNKNOWN!r} included")
+    for verdict in Verdict:
+        _require("counts", document, verdict.value in document["counts"], f"counts with {verdict.value}")
+    for name in _TEXTS:
+        _require(name, document, isinstance(document[name], str), "a text")
+    missing = document["pairs_missing"]
+    is_right = isinstance(missing, list) and all(isinstance(name, str) for name in missing)
+    _require("pairs_missing", document, is_right, "a list of texts")
+    first, end = map(operator.index, document["range"])
+    _require("range", document, 0 <= first < end < _MOST, "two numbers, such as [0, 100]")
     findings = [checked_finding(one) for one in document["findings"]]
-    return {**document, "range": [operator.index(first), operator.index(end)], "findings": findings}
+    for finding in findings:
+        _require("num_cases", finding, _is_amount(finding["num_cases"]), "a number from 0")
+    return {**document, "range": [first, end], "findings": findings}
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_amount, value.values()))
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST
+
+
+def _require(name: str, document: Document, is_right: bool, allowed: str) -> None:  # noqa: FBT001
+    if not is_right:
+        raise ValueError(f"{name} must be {allowed}, given {document[name]!r:.80}")
 
 
 def checked_finding(finding: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON

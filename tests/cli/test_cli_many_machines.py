@@ -126,6 +126,37 @@ def test_what_is_no_run_is_refused(mergecheck: Mergecheck, folder: Path, texts: 
     assert not (folder / "m").exists()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"paths": {"D": "x"}},
+        {"paths": -1},
+        {"pairs": []},
+        {"counts": {"unsupported": 1}},
+        {"seconds": float("inf")},
+        {"verified_share": "all"},
+        {"work": {"unknown": {"no reason": None}}},
+        {"work": {"unknown": 4}},
+        {"pairs_missing": [5]},
+        {"cells": 10**400},
+        {"num_cases": float("inf")},
+        {"started": 5},
+        {"range": [2, 1]},
+        {"merges": None},
+    ],
+)
+def test_a_run_with_values_of_other_kinds_is_refused(
+    mergecheck: Mergecheck, folder: Path, change: dict[str, Any]
+) -> None:
+    """A file of another machine may be damaged; the message names the value, and nothing is written."""
+    document = fuzz(mergecheck, folder, "0:1", "a")
+    (folder / "a" / "fuzz.json").write_text(json.dumps(document | change))
+    ended = mergecheck("lab", "merge-runs", "a", "--into", "m")
+    assert ended.code == 2, ended
+    assert "is no result of a range: " in ended.err.replace("\n", " ")
+    assert not (folder / "m").exists()
+
+
 def test_runs_that_do_not_fit_are_refused(mergecheck: Mergecheck, folder: Path) -> None:
     document = fuzz(mergecheck, folder, "0:2", "a")
     (folder / "b").mkdir()

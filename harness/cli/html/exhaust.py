@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.cli.html.case_view import finding_view
 from mergecheck.harness.cli.html.page import Cell, Column, Fact, Page, Part, Table
 from mergecheck.harness.cli.html.verdicts import NO_FINDINGS, by_count, doubt, ended, known
-from mergecheck.harness.lab.exhaustive.exhaustive_run import DISPUTE
 from mergecheck.harness.lab.exhaustive.exhaustive_text import VERDICTS, sentence
+from mergecheck.harness.lab.exhaustive.journal import DISPUTE
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -312,7 +312,8 @@ def _result(document: object, where: str) -> StatementResult:
         _require(given, name, is_right, "a list of texts", where)
     for name in given.get("merges", {}):
         _require(given, "merges", name in MERGE_WORDS, f"counts of {', '.join(sorted(MERGE_WORDS))}", where)
-    return StatementResult(**{name: tuple(value) if name in _LISTS else value for name, value in given.items()})
+    known: dict[str, Any] = {name: tuple(value) if name in _LISTS else value for name, value in given.items()}
+    return StatementResult(**known)
 
 
 def _is_count(value: object) -> bool:

@@ -282,10 +282,12 @@ def _kind_of(expression: Expression, columns: Mapping[str, Schema], where: str) 
         return _kind(there[expression])
     operator, *operands = expression
     kinds = [_kind_of(one, columns, where) for one in operands]
-    wanted = {_TRUTH} if operator in _LOGIC else {_NUMBER} if operator == "+" else set(kinds) - {None}
-    if operator != "is null" and (len(wanted) > 1 or not set(kinds) <= wanted | {None}):
-        needs = " and ".join(sorted(wanted)) if operator in _LOGIC or operator == "+" else "two values of one kind"
-        raise CaseFormatError(f"{where}: {operator!r} needs {needs}, given {_shown(expression)}")
+    found = set(kinds) - {None}
+    wanted = _TRUTH if operator in _LOGIC else _NUMBER if operator == "+" else None
+    if wanted is not None and not found <= {wanted}:
+        raise CaseFormatError(f"{where}: {operator!r} needs {wanted}, given {_shown(expression)}")
+    if len(found) > 1:
+        raise CaseFormatError(f"{where}: {operator!r} needs two values of one kind, given {_shown(expression)}")
     return _NUMBER if operator == "+" else _TRUTH
 
 
