@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.properties.limits import percent
@@ -242,6 +242,22 @@ def is_saved_run(path: Path) -> bool:
     return isinstance(document, dict) and "cases" in document
 
 
+class BadEntryError(ValueError):
+    """An entry of a baseline decides nothing, or two decide different things."""
+
+
+def _require_entry(case: Mapping[str, Any], first: Mapping[str, Any], name: str) -> None:
+    """Check what decides about a case: a typing error would make a known failure a regression."""
+    if not isinstance(case.get("quarantined", False), bool | str):
+        raise BadEntryError(
+            f"case {name}: quarantined must be true, false or the reason, given {case['quarantined']!r:.80}"
+        )
+    if not isinstance(case.get("fingerprint", ""), str):
+        raise BadEntryError(f"case {name}: fingerprint must be a text, given {case['fingerprint']!r:.80}")
+    if any(case.get(key) != first.get(key) for key in ("fingerprint", "quarantined")):
+        raise BadEntryError(f"case {name} stands there twice, with different fingerprints or quarantines")
+
+
 def read_saved_run(path: Path, *, engine: str) -> SavedRun:
     """Read what ``replay --json`` wrote, or as much of it as was kept: the engine, and cases by id.
 
@@ -251,14 +267,18 @@ def read_saved_run(path: Path, *, engine: str) -> SavedRun:
     try:
         document = json.loads(read_ordinary(path))
         of_engine = str(document["engine"])
-        cases = {str(case["id"]): case for case in document["cases"]}
+        cases: dict[str, Mapping[str, Any]] = {}
+        for case in document["cases"]:
+            name = str(case["id"])
+            _require_entry(case, cases.setdefault(name, case), name)
         work = {name: work_from_json(case["work"]) for name, case in cases.items() if "work" in case}
-        known = {name: str(case["fingerprint"]) for name, case in cases.items() if "fingerprint" in case}
+        known = {name: case["fingerprint"] for name, case in cases.items() if "fingerprint" in case}
         quarantined = frozenset(name for name, case in cases.items() if case.get("quarantined"))
     except OSError as error:
         raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        message = f"{path} is no result of replay. Write one by: mergecheck replay CASES --json > {path.name}"
+        reason = f": {error}" if isinstance(error, BadEntryError) else ""
+        message = f"{path} is no result of replay{reason}. Write one by: mergecheck replay CASES --json > {path.name}"
         raise UserInputError(message) from error
     if of_engine != engine:
         raise UserInputError(f"{path} is a run of engine {of_engine}, so it is no baseline for engine {engine}")

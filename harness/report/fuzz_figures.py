@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+_MOST = 1 << 63
+"""Far above all numbers of a run; infinity and NaN are not below it."""
+
 
 class NoFuzzResultError(UserInputError):
     """A file that is no result of ``fuzz --json``."""
@@ -81,7 +84,7 @@ def figures_of(document: Mapping[str, Any], *, name: str) -> RunFigures:
     Raises:
         LookupError, TypeError, ValueError: it is none.
     """
-    num_cases, num_deviating = int(document["num_cases"]), int(document["deviating"])
+    num_cases, num_deviating = whole_number(document["num_cases"]), whole_number(document["deviating"])
     seconds = document.get("phase_seconds", {})
     return RunFigures(
         name=name,
@@ -90,23 +93,47 @@ def figures_of(document: Mapping[str, Any], *, name: str) -> RunFigures:
         engine_version=str(document.get("engine_version", "")),
         num_cases=num_cases,
         num_judged=num_cases - num_deviating,
-        num_verified=int(document["verified"]),
+        num_verified=whole_number(document["verified"]),
         num_deviating=num_deviating,
-        num_unsupported=int(document["counts"]["unsupported"]),
-        num_repeated=int(document["num_repeated"]),
+        num_unsupported=whole_number(document["counts"]["unsupported"]),
+        num_repeated=whole_number(document["num_repeated"]),
         num_findings=len(document["findings"]),
         num_rules=len(document["rules"]),
         num_pairs=len(document["pairs"]),
-        seconds=float(document["seconds"]),
-        phase_seconds={phase: float(seconds[phase]) for phase in PHASES if phase in seconds},
+        seconds=number(document["seconds"]),
+        phase_seconds={phase: number(seconds[phase]) for phase in PHASES if phase in seconds},
         seed=document.get("seed"),
         work=work_from_json(document.get("work", {})),
     )
 
 
+def number(value: object) -> float:
+    """Return a number of a document.
+
+    Raises:
+        ValueError: it is none, or so large that figures cannot be made of it.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _MOST:
+        raise ValueError(f"{value!r:.80} is no number of a run")
+    return float(value)
+
+
+def whole_number(value: object) -> int:
+    """Return a number of a document that counts something.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return int(number(value))
+
+
 def work_from_json(document: Mapping[str, Any]) -> WorkCounts:
-    """Take the work of merges from a document of ``fuzz --json``, ``replay --json`` or ``lab matrix --json``."""
-    return WorkCounts(**{each.name: int(document.get(each.name, 0)) for each in fields(WorkCounts)})
+    """Take the work of merges from a document of ``fuzz --json``, ``replay --json`` or ``lab matrix --json``.
+
+    Raises:
+        AttributeError, ValueError: it has none.
+    """
+    return WorkCounts(**{each.name: whole_number(document.get(each.name, 0)) for each in fields(WorkCounts)})
 
 
 def read_figures(path: Path) -> RunFigures:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.properties.statistics import Stop
-from mergecheck.harness.report.fuzz_figures import figures_of
+from mergecheck.harness.report.fuzz_figures import figures_of, number
 from mergecheck.harness.verdict import ExitCode, UserInputError, Verdict
 from mergecheck.model.text_file import read_ordinary
 
@@ -39,7 +39,6 @@ _WORK, _UNKNOWN = "work", "unknown"  # amounts, and below ``unknown`` counts
 _ADDED = (*_AMOUNTS, *_COUNTS, _WORK)
 _NOT_ADDED = ("verified_share", "deviating_share", "changed_share", "cells", "seed", "batch_size")
 _TEXTS = ("engine", "engine_name", "engine_version", "started", "stop")
-_MOST = 1 << 63  # far above all amounts, and a sum of many is still a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def read_run(path: Path) -> Document:
         return checked_run(json.loads(read_ordinary(path)))
     except OSError as error:
         raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else error
         raise UserInputError(
             f"{path} is no result of a range: {reason!s:.200}. Write one by: mergecheck fuzz --seed 1 --range 0:100 "
@@ -92,7 +91,7 @@ def checked_run(document: Any) -> Document:  # noqa: ANN401 - any JSON
     """Return a document of ``fuzz --range A:B --json`` if it has what merging needs.
 
     Raises:
-        LookupError, OverflowError, TypeError, ValueError: it does not.
+        LookupError, TypeError, ValueError: it does not.
     """
     figures_of(document, name="a run")
     for name in (*_AMOUNTS, *_NOT_ADDED):
@@ -110,7 +109,7 @@ def checked_run(document: Any) -> Document:  # noqa: ANN401 - any JSON
     is_right = isinstance(missing, list) and all(isinstance(name, str) for name in missing)
     _require("pairs_missing", document, is_right, "a list of texts")
     first, end = map(operator.index, document["range"])
-    _require("range", document, 0 <= first < end < _MOST, "two numbers, such as [0, 100]")
+    _require("range", document, 0 <= first < end, "two numbers, such as [0, 100]")
     findings = [checked_finding(one) for one in document["findings"]]
     for finding in findings:
         _require("num_cases", finding, _is_amount(finding["num_cases"]), "a number from 0")
@@ -122,7 +121,10 @@ def _are_counts(value: object) -> bool:
 
 
 def _is_amount(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST
+    try:
+        return number(value) >= 0
+    except ValueError:
+        return False
 
 
 def _require(name: str, document: Document, is_right: bool, allowed: str) -> None:  # noqa: FBT001

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -175,6 +175,35 @@ def test_replay_fails_if_more_work_is_in_vain_than_in_its_baseline(mergecheck: M
     assert (other.code, "before.json is a run of engine echo_engine:RewritesAll" in other.err) == (2, True)
     (folder / "before.json").write_text("[]")
     assert "before.json is no result of replay" in mergecheck(*replay, "--baseline", "before.json").err
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([{"work": {"merges": float("inf")}}], "is no result of replay"),
+        ([{"quarantined": 0}], "quarantined must be true, false or the reason, given 0"),
+        ([{"fingerprint": None}], "fingerprint must be a text, given None"),
+        ([{"fingerprint": "a"}, {}], "stands there twice"),
+    ],
+)
+def test_a_baseline_that_decides_nothing_is_refused(
+    mergecheck: Mergecheck, folder: Path, entries: list[dict[str, Any]], message: str
+) -> None:
+    """A known failure that is written wrong, or in two ways, would be a regression or be forgotten."""
+    write_case(folder / "case.json")
+    cases = [{"id": "case"} | entry for entry in entries]
+    (folder / "known.json").write_text(json.dumps({"engine": WORKER, "cases": cases}))
+    ended = mergecheck("replay", "case.json", "--engine", WORKER, "--baseline", "known.json")
+    assert ended.code == 2, ended
+    assert message in ended.err.replace("\n", " ")
+
+
+def test_a_baseline_with_numbers_that_are_none_is_refused(mergecheck: Mergecheck, folder: Path) -> None:
+    run = ("fuzz", "--engine", ECHO, "--max-cases", "1", "--seed", "1", "--floor", "0")
+    first = mergecheck(*run, "--json").json
+    (folder / "before.json").write_text(json.dumps(first | {"num_cases": float("inf")}))
+    ended = mergecheck(*run, "--baseline", "before.json", "--fail-if-worse")
+    assert ended.code == 2, ended
 
 
 def test_replay_has_four_words_beside_a_baseline(mergecheck: Mergecheck, folder: Path) -> None:
