@@ -236,8 +236,7 @@ def run_fuzz(
         options: which cases, how many, and where findings go.
         listener: receives every event.
         cases: the stream of cases. By default cases leave out features that the engine declares unsupported, and carry
-            settings of its
-            own (``Capabilities``).
+            settings of its own (``Capabilities``).
 
     Raises:
         EngineDownError: if the engine does not even take the first case.
