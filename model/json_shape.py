@@ -8,15 +8,13 @@ from mergecheck.model.errors import CaseFormatError
 
 
 def require_object(document: object, allowed: tuple[str, ...], required: tuple[str, ...], where: str) -> dict[str, Any]:
-    """Return a JSON object that has the required keys and no others than the allowed ones.
+    """Return an object of JSON or TOML that has the required keys and no others than the allowed ones.
 
     Raises:
         CaseFormatError: for anything else; ``where`` leads the message.
     """
     if not isinstance(document, dict):
-        raise CaseFormatError(
-            f"{where}: must be a JSON object with the keys {', '.join(allowed)}; given {document!r:.80}"
-        )
+        raise CaseFormatError(f"{where}: must be an object with the keys {', '.join(allowed)}; given {document!r:.80}")
     for key in document:
         if key not in allowed:
             raise CaseFormatError(f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")

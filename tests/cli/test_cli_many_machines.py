@@ -105,6 +105,9 @@ def test_a_journal_keeps_its_findings_and_ranges_are_put_together(mergecheck: Me
     ended = mergecheck("lab", "merge-runs", "a", "--scope", "tiny.toml", "--into", "o")
     assert ended.code == 2
     assert "of another scope" in ended.err.replace("\n", " ")
+    ended = mergecheck("lab", "merge-runs", "a", "--into", "o")
+    assert ended.code == 2
+    assert "'tiny', which does not come with mergecheck. Give its file with --scope FILE" in " ".join(ended.err.split())
 
 
 @pytest.mark.parametrize(

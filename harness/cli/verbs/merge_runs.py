@@ -21,7 +21,7 @@ from mergecheck.harness.lab.exhaustive.journal import (
     require_same,
     require_scope,
 )
-from mergecheck.harness.lab.exhaustive.scope_file import load_scope
+from mergecheck.harness.lab.exhaustive.scope_file import load_scope, scope_names
 from mergecheck.harness.processes.output_files import create
 from mergecheck.harness.report.merged_runs import merge_runs, read_run
 from mergecheck.harness.verdict import ExitCode, UserInputError
@@ -103,6 +103,11 @@ def _merge_journals(
     header = next(iter(read.values())).header
     for file, entries in read.items():
         require_same(file, entries.header, header)
+    if scope_name is None and header.scope not in scope_names():
+        raise UserInputError(
+            f"the journals are of the scope {header.scope!r}, which does not come with mergecheck. Give its file with "
+            "--scope FILE."
+        )
     scope = load_scope(scope_name or header.scope)
     require_scope(header, scope)
     merged = merge_journals(sorted(read.values(), key=lambda entries: min(entries.results, default=0)))

@@ -22,6 +22,7 @@ from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.harness.verdict import UserInputError
 from mergecheck.model.case_file import FORMAT_VERSION, case_from_json
 from mergecheck.model.errors import CaseFormatError
+from mergecheck.model.formatting import counted
 from mergecheck.model.json_shape import require_object, require_text
 from mergecheck.model.outcome import MergePath
 from mergecheck.model.text_file import read_ordinary
@@ -308,8 +309,8 @@ def _require_size(scope: Scope) -> None:
         )
         if pairs > _MOST_PAIRS:
             raise CaseFormatError(
-                f"a statement on tables {tables.name!r:.80} has more than {_MOST_PAIRS:,} pairs of tables; give "
-                "target_rows, source_rows, values or columns less"
+                f"a statement on tables {tables.name!r:.80} has more than {_MOST_PAIRS:,} pairs of tables; lower "
+                "target_rows or source_rows, or leave out values or columns"
             )
 
 
@@ -339,7 +340,7 @@ def _expression(given: object, where: str, depth: int = 1) -> Expression:
             raise CaseFormatError(f"{where}: no operator {operator!r:.80}; there are {', '.join(OPERATORS)}")
         number = 1 if operator in _ONE_OPERAND else 2
         if len(given) != 1 + number:
-            raise CaseFormatError(f"{where}: {operator!r} needs operands: {number}, given {given!r:.80}")
+            raise CaseFormatError(f"{where}: {operator!r} needs {counted(number, 'operand')}, given {given!r:.80}")
         return (operator, *(_expression(one, where, depth + 1) for one in given[1:]))
     if not isinstance(given, str | int):
         raise CaseFormatError(

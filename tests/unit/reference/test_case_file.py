@@ -262,7 +262,7 @@ def test_bad_cases_get_one_clear_message(changes: dict[str, Any], message: str) 
         ("{", "is not JSON"),
         ('{"a": NaN}', 'NaN is not JSON; write it as text: "NaN"'),
         ('{"id": 1, "id": 2}', "key 'id' stands twice"),
-        ("[1]", "must be a JSON object"),
+        ("[1]", "must be an object"),
         ("[" * 100_000, "is not JSON"),
     ],
 )

@@ -70,7 +70,7 @@ def test_the_default_is_not_written() -> None:
 @pytest.mark.parametrize(
     ("table", "layout", "message"),
     [
-        ("target", [], "target, layout: must be a JSON object with the keys row_group_rows, "),
+        ("target", [], "target, layout: must be an object with the keys row_group_rows, "),
         ("target", {"batch_rows": 1}, "unknown key 'batch_rows'; allowed are row_group_rows, string_type, "),
         ("target", {"row_group_rows": 0}, "row_group_rows: must be a whole number from 1 on, given 0"),
         ("target", {"row_group_rows": True}, "row_group_rows: must be a whole number from 1 on, given True"),

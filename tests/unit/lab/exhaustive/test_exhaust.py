@@ -273,7 +273,7 @@ def test_a_journal_that_was_cut_goes_on(tiny: Scope, tmp_path: Path) -> None:
         ({"findings": "abc"}, "line 2, findings: must be a list of texts"),
         ({"sql": 5}, "line 2, sql: must be a text"),
         ({"color": 5}, "line 2: unknown key 'color'"),
-        (None, "line 2: must be a JSON object"),
+        (None, "line 2: must be an object"),
     ],
 )
 def test_a_journal_with_other_values_is_refused(tiny: Scope, tmp_path: Path, change: object, message: str) -> None:
@@ -317,7 +317,7 @@ def test_what_an_engine_refuses_is_counted_with_its_reason(tiny: Scope, tmp_path
         ('paths = ["Z"]' + TINY, "paths: must be one of 'A'"),
         ("tables = []" + TINY, "tables: must have an entry"),
         (TINY.replace('["=", "t.k", "s.k"]', "[]"), "no operator ''"),
-        (TINY.replace('["=", "t.k", "s.k"]', '["=", "t.k"]'), "'=' needs operands: 2"),
+        (TINY.replace('["=", "t.k", "s.k"]', '["=", "t.k"]'), "'=' needs 2 operands"),
         (TINY.replace('["=", "t.k", "s.k"]', '["=", "t.q", "s.k"]'), "no column 't.q'; there are t.k, t.v, s.k, s.v"),
         (TINY.replace('["=", "t.k", "s.k"]', '["=", "t.k", true]'), "'=' needs two values of one kind"),
         (TINY.replace('["=", "t.k", "s.k"]', '"t.k"'), 'must be a condition, given "t.k"'),
