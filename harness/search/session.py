@@ -260,7 +260,8 @@ def run_fuzz(
         batch_size = RANGE_BATCH if checker.oracle is Oracle.REFERENCE else 1
     elif batch_size is None:
         is_alone = checks_each_alone(options.budget.max_cases, checker.oracle)
-        batch_size = 1 if is_alone else measured_batch_size(checker, strategies.Stream(cases), options.seed)
+        with interrupts_kept():  # DuckDB makes an error of Ctrl+C, which a failed reference would hide
+            batch_size = 1 if is_alone else measured_batch_size(checker, strategies.Stream(cases), options.seed)
     draws = Draws(
         cases,
         seed=options.seed,

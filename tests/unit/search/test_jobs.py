@@ -27,6 +27,7 @@ from mergecheck.harness.report import events
 from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.search.job_process import JobProcess
 from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.search.paired_query import PAIR
 from mergecheck.harness.search.session import WARM_UP, FuzzOptions, run_fuzz
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.verdict import EngineDownError, UserInputError, Verdict
@@ -249,6 +250,27 @@ def test_an_interrupt_ends_with_a_summary() -> None:
     assert (summary.stop, summary.counts.num_cases) == (Stop.INTERRUPTED, 5)
     assert not list(RunningCase().leftovers())
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("mergecheck-")]
+
+
+def test_ctrl_c_while_the_costs_of_a_batch_are_measured_ends_the_run() -> None:
+    """DuckDB makes a RuntimeError of it, and a reference that fails is a result like any other."""
+    raised: list[str] = []
+
+    def interrupted(case: Case) -> Reference:
+        is_drawn = case.id != WARM_UP.id and PAIR not in case.target.schema.names
+        if is_drawn and not raised and threading.current_thread() is threading.main_thread():
+            raised.append(case.id)
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                raise RuntimeError("Query interrupted") from None
+        return predicted(case)
+
+    checker = Checker(engine=Healthy(Shared()), reference=interrupted)
+    options = FuzzOptions(findings=Path("found"), seed=5, budget=Budget(max_cases=500), batch_size=None)
+    with pytest.raises(KeyboardInterrupt):
+        run_fuzz(checker, options, cases=cases())
+    assert raised
 
 
 def test_cases_under_way_are_on_disk() -> None:
