@@ -45,8 +45,8 @@ def half_of_memory() -> int:
 def limit_memory(pid: int, num_bytes: int) -> None:
     """Let a child process and the processes that it starts have so many bytes of address space each, or fewer.
 
-    A lower limit of the user's (``ulimit -v``) stays: nobody may raise it. Only Linux can limit another process;
-    elsewhere this does nothing.
+    A lower limit that the user has set (``ulimit -v``) stays, since it cannot be raised. Only Linux can limit another
+    process; elsewhere this does nothing.
     """
     if sys.platform == "linux":
         with contextlib.suppress(ProcessLookupError):  # it has ended

@@ -127,7 +127,7 @@ def _is_amount(value: object) -> bool:
         return False
 
 
-def _require(name: str, document: Document, is_right: bool, allowed: str) -> None:  # noqa: FBT001
+def _require(name: str, document: Document, is_right: bool, allowed: str) -> None:  # noqa: FBT001 - a check
     if not is_right:
         raise ValueError(f"{name} must be {allowed}, given {document[name]!r:.80}")
 

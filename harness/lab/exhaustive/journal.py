@@ -320,6 +320,6 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _require(given: Mapping[str, Any], name: str, is_right: bool, allowed: str, where: str) -> None:  # noqa: FBT001
+def _require(given: Mapping[str, Any], name: str, is_right: bool, allowed: str, where: str) -> None:  # noqa: FBT001 - a check
     if not is_right:
         raise CaseFormatError(f"{where}, {name}: must be {allowed}, given {given[name]!r:.80}")
