@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,20 @@ def writable(over: str) -> Callable[[click.Context, click.Parameter, Path | None
         return path
 
     return checked
+
+
+def require_new_certificate(path: Path) -> None:
+    """Find out before a run, and not after it, that its certificate cannot be written.
+
+    Raises:
+        UserInputError: something is there already, or the folder takes no file.
+    """
+    if os.path.lexists(path):
+        raise UserInputError(f"{path} exists already; give --certificate another name, or move it away")
+    try:
+        require_writable(path)
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --certificate FILE.") from error
 
 
 def file_option(

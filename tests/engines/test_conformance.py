@@ -112,6 +112,8 @@ def test_the_certificate_can_be_kept_and_is_never_overwritten(
     assert document["totals"]["pass"] == document["suite"]["cases"] == len(suite())
     assert main(["engine", "conform", "outside_engine:Engine", "--certificate", "c.json"]) == 2
     assert "exists already" in capsys.readouterr().err
+    assert main(["engine", "conform", "outside_engine:Engine", "--certificate", "no/c.json"]) == 2
+    assert "cannot write no/c.json" in capsys.readouterr().err
 
 
 def test_a_certificate_names_what_failed() -> None:

@@ -10,7 +10,13 @@ from rich.table import Table
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.command_engine import engine_of_command
-from mergecheck.harness.cli.options import LEARNED, case_timeout_option, file_option, json_option
+from mergecheck.harness.cli.options import (
+    LEARNED,
+    case_timeout_option,
+    file_option,
+    json_option,
+    require_new_certificate,
+)
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.cli.verbs.engines.learn import changes_since, learned_about, write_learned
 from mergecheck.harness.deviations.deviation_file import load_deviations
@@ -64,8 +70,8 @@ def conform(
     """Run a fixed suite of cases over every feature of MERGE on ENGINE: pass, fail or unsupported."""
     known = None if known_file is None else read_knowledge(known_file)
     deviations = load_deviations()
-    if certificate_file is not None and certificate_file.exists():
-        raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
+    if certificate_file is not None:
+        require_new_certificate(certificate_file)
     limit = TimeLimit(seconds=case_seconds)
     engine = engine_of_command(engine_name, limit)
     checker = Checker(engine=engine, deviations=deviations, limit=limit)

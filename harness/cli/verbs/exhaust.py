@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from mergecheck.harness.cli.options import (
     on_spark_option,
     parse_range,
     quiet_option,
+    require_new_certificate,
     spark_options,
 )
 from mergecheck.harness.cli.output.status_line import StatusLine
@@ -41,7 +41,7 @@ from mergecheck.harness.lab.exhaustive.exhaustive_text import certificate, docum
 from mergecheck.harness.lab.exhaustive.scope_file import load_scope, scope_names
 from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.processes.interrupts import interrupts_kept
-from mergecheck.harness.processes.output_files import create, require_writable
+from mergecheck.harness.processes.output_files import create
 from mergecheck.harness.processes.time_limit import TimeLimit
 from mergecheck.harness.report import events
 from mergecheck.harness.report.document import case_document
@@ -126,7 +126,7 @@ def exhaust(
     size = len(scope.statements)
     numbers = range(size) if range_text is None else parse_range(range_text, size=size, stream=f"scope {scope.name}")
     if certificate_file is not None:
-        _require_new(certificate_file)
+        require_new_certificate(certificate_file)
     options = RunOptions(
         numbers=numbers, journal=journal, findings=findings_directory, num_jobs=num_jobs, max_seconds=max_seconds
     )
@@ -217,25 +217,11 @@ def _on_engine(
     return run_scope(scope, checker, options, listener=listen)
 
 
-def _require_new(path: Path) -> None:
-    """Find out before a run, and not after it, that its certificate cannot be written."""
-    if os.path.lexists(path):
-        raise UserInputError(f"{path} exists already; give --certificate another name, or move it away")
-    try:
-        require_writable(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
 def _write(path: Path, report: ExhaustiveReport) -> None:
     try:
         create(path, json.dumps(certificate(report), indent=2) + "\n")
     except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> UserInputError:
-    return UserInputError(f"cannot write {path}: {error}. Choose another file with --certificate FILE.")
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --certificate FILE.") from error
 
 
 class _Progress(StatusLine):
